@@ -1,0 +1,206 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// Runs workflows over agents that speak A2A, and keeps a directory of them.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "convoke", version, about, max_term_width = 100)]
+pub(crate) struct Args {
+    /// Folder that holds runs and the agent directory.
+    #[arg(long, global = true, env = "CONVOKE_DATA", value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Print data as JSON.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// What to log to stderr, such as `info` or `executor=debug`.
+    #[arg(long, global = true, env = "CONVOKE_LOG", value_name = "FILTER")]
+    pub(crate) log: Option<String>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a workflow here, or go on with one that was interrupted.
+    Run(RunArgs),
+    /// The thirty-second tour: real agents, a real run, a crash in the middle, and the end of it.
+    Demo(DemoArgs),
+    /// Check workflow files; shows every problem of each.
+    Validate {
+        /// The files.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Show which agents a workflow would be bound to, and why.
+    Plan {
+        /// The workflow file.
+        file: PathBuf,
+        /// How to show it.
+        #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
+        format: PlanFormat,
+    },
+    /// The agent directory.
+    #[command(subcommand)]
+    Agents(AgentsCommand),
+    /// Runs, past and present.
+    #[command(subcommand)]
+    Runs(RunsCommand),
+    /// Send a Message to any agent and print what comes back.
+    Send(SendArgs),
+    /// Agent Cards.
+    #[command(subcommand)]
+    Card(CardCommand),
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct RunArgs {
+    /// A workflow file, or the name of one in ./workflows.
+    #[arg(value_name = "FILE|NAME", required_unless_present = "resume")]
+    pub(crate) workflow: Option<String>,
+    /// An input; a value that is not meant as text is written as YAML.
+    #[arg(short, long = "input", value_name = "NAME=VALUE")]
+    pub(crate) inputs: Vec<String>,
+    /// The text of the Message that starts the run; fills the input that is `from: text`.
+    #[arg(short, long, value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+    /// An input that is a file.
+    #[arg(long = "file", value_name = "NAME=@PATH")]
+    pub(crate) files: Vec<String>,
+    /// Go on with a run that was interrupted.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["workflow", "inputs", "message", "files"])]
+    pub(crate) resume: Option<String>,
+    /// Write the outputs as files into this folder instead of printing them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct DemoArgs {
+    /// Leave the agents running until Ctrl-C.
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    Text,
+    Json,
+    Mermaid,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum AgentsCommand {
+    /// Take in the card of an agent.
+    Add {
+        /// A URL, or a file that holds a card or an array of cards; `-` reads stdin.
+        #[arg(value_name = "URL|FILE")]
+        from: String,
+        /// Its name in the directory; made from the card's name when absent.
+        #[arg(long)]
+        name: Option<String>,
+        /// Approve it in one go, so that workflows may use it.
+        #[arg(long)]
+        approve: bool,
+    },
+    /// Bring the directory in line with a catalog file.
+    Apply {
+        /// The catalog.
+        file: PathBuf,
+        /// Approve what it adds.
+        #[arg(long)]
+        approve: bool,
+        /// Only say what would change.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// List agents.
+    List {
+        /// Only those with this tag; may be given more than once.
+        #[arg(long = "tag", value_name = "TAG")]
+        tags: Vec<String>,
+        /// Only those with this skill.
+        #[arg(long)]
+        skill: Option<String>,
+    },
+    /// Find agents by words.
+    Search {
+        /// The words.
+        words: String,
+        /// Only those with this tag; may be given more than once.
+        #[arg(long = "tag", value_name = "TAG")]
+        tags: Vec<String>,
+    },
+    /// Show all that is known of an agent.
+    Show { name: String },
+    /// Let workflows use an agent.
+    Approve(Decision),
+    /// Refuse an agent.
+    Reject(Decision),
+    /// Forget an agent.
+    Remove { name: String },
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct Decision {
+    /// The agent.
+    pub(crate) name: String,
+    /// Why; kept with the decision.
+    #[arg(long, value_name = "REASON")]
+    pub(crate) why: Option<String>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// List runs, the newest first.
+    List {
+        /// How many at most.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        limit: u16,
+    },
+    /// Show one run: its steps, attempts, artifacts and errors.
+    Show { run: String },
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct SendArgs {
+    /// URL of the agent's card, or of its host.
+    pub(crate) url: String,
+    /// What to say.
+    pub(crate) text: String,
+    /// Print what comes as it comes.
+    #[arg(long)]
+    pub(crate) stream: bool,
+    /// Continue this Task.
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: Option<String>,
+    /// Work in this context.
+    #[arg(long, value_name = "CONTEXT")]
+    pub(crate) context: Option<String>,
+    /// How long to wait for the agent, in seconds.
+    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+    pub(crate) timeout: u64,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum CardCommand {
+    /// Fetch or read a card and show it.
+    Show {
+        /// A URL, or a file.
+        #[arg(value_name = "URL|FILE")]
+        from: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+}

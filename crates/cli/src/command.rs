@@ -1,0 +1,29 @@
+//! One command, one file.
+
+mod agents;
+mod card;
+mod demo;
+mod plan;
+mod run;
+mod runs;
+mod send;
+mod validate;
+
+use crate::{
+    args::{Args, CardCommand, Command},
+    failure::{Exit, Failure},
+};
+
+/// Runs what was asked for.
+pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
+    match &args.command {
+        Command::Run(run) => run::run(&args, run).await,
+        Command::Demo(demo) => demo::run(&args, demo).await,
+        Command::Validate { files } => validate::run(&args, files),
+        Command::Plan { file, format } => plan::run(&args, file, *format).await,
+        Command::Agents(command) => agents::run(&args, command).await,
+        Command::Runs(command) => runs::run(&args, command).await,
+        Command::Send(send) => send::run(&args, send).await,
+        Command::Card(CardCommand::Show { from }) => card::show(&args, from).await,
+    }
+}

@@ -1,0 +1,112 @@
+//! `convoke run`
+
+use std::{sync::Arc, time::Duration};
+
+use anstream::eprintln;
+use executor::{Executor, NewRun, Recorded, RunId, Runs, run::Outcome};
+use tokio::signal;
+
+use crate::{
+    args::{Args, RunArgs},
+    content,
+    failure::{Exit, Failure},
+    place::Place,
+    progress::Progress,
+    workflow_file,
+};
+
+/// How long to wait for news before looking at the signals again.
+const PATIENCE: Duration = Duration::from_secs(3_600);
+
+pub(crate) async fn run(args: &Args, run: &RunArgs) -> Result<Exit, Failure> {
+    let (place, executor, id) = match &run.resume {
+        Some(id) => resume(args, id).await?,
+        None => start(args, run).await?,
+    };
+    let runs = executor.runs();
+    let mut recorded = runs.read(&id).await?;
+    let mut progress = Progress::new(&recorded);
+    let exit = watch(&executor, &runs, &mut recorded, &mut progress).await;
+    progress.finish(&recorded);
+    drop(place);
+    match exit? {
+        Some(exit) => Ok(exit),
+        None => {
+            content::show_run(args, run.out.as_deref(), &runs, &recorded).await?;
+            executor.shutdown().await?;
+            Ok(exit_of(recorded.run.outcome()))
+        }
+    }
+}
+
+async fn start(args: &Args, run: &RunArgs) -> Result<(Place, Executor, RunId), Failure> {
+    // clap asks for a workflow unless there is a run to resume.
+    let named = run.workflow.as_deref().unwrap_or_default();
+    let workflow = workflow_file::load(&workflow_file::find(named))?;
+    let start = workflow_file::start(&workflow, run)?;
+    let place = Place::open(args).await?;
+    let plan = workflow_file::bind(&place, workflow).await?;
+    let executor = place.executor().await?;
+    let new =
+        NewRun { plan: Arc::new(plan), inputs: start.inputs, start: start.parts, context_id: None };
+    let id = executor.start(new).await?;
+    Ok((place, executor, id))
+}
+
+async fn resume(args: &Args, id: &str) -> Result<(Place, Executor, RunId), Failure> {
+    let id: RunId = id.parse().map_err(Failure::usage)?;
+    let place = Place::open(args).await?;
+    let executor = place.executor().await?;
+    executor.resume(&id).await?;
+    Ok((place, executor, id))
+}
+
+/// Shows progress until the run ends. `Some` when a second Ctrl-C says to leave it where it stands.
+async fn watch(
+    executor: &Executor,
+    runs: &Runs,
+    recorded: &mut Recorded,
+    progress: &mut Progress,
+) -> Result<Option<Exit>, Failure> {
+    enum Woke {
+        News,
+        Interrupted,
+        Stopped(executor::ExecutorError),
+    }
+    let id = recorded.id.clone();
+    let mut interrupts = 0;
+    while recorded.run.outcome().is_none() {
+        let woke = tokio::select! {
+            events = runs.follow(recorded, PATIENCE) => {
+                for event in events? {
+                    progress.tell(recorded, &event);
+                }
+                Woke::News
+            }
+            _ = signal::ctrl_c() => Woke::Interrupted,
+            Err(error) = executor.finished(&id) => Woke::Stopped(error),
+        };
+        match woke {
+            Woke::News => (),
+            Woke::Stopped(error) => return Err(error.into()),
+            Woke::Interrupted if interrupts == 0 => {
+                interrupts += 1;
+                progress.say("canceling: the agents are being told; Ctrl-C again leaves at once");
+                executor.cancel(&id).await?;
+            }
+            Woke::Interrupted => {
+                eprintln!("left; `convoke run --resume {id}` goes on from here");
+                return Ok(Some(Exit::Interrupted));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn exit_of(outcome: Option<&Outcome>) -> Exit {
+    match outcome {
+        Some(Outcome::Completed(_)) => Exit::Ok,
+        Some(Outcome::Canceled) => Exit::Interrupted,
+        Some(Outcome::Failed(_)) | None => Exit::WorkFailed,
+    }
+}

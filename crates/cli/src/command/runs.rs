@@ -1,0 +1,106 @@
+//! `convoke runs`
+
+use anstream::println;
+use comfy_table::{Table, presets};
+use executor::{RunId, RunSummary};
+
+use crate::{
+    args::{Args, RunsCommand},
+    content::{self, StepReport},
+    failure::{Exit, Failure},
+    output::{self, BOLD, DIM},
+    place::Place,
+};
+
+pub(crate) async fn run(args: &Args, command: &RunsCommand) -> Result<Exit, Failure> {
+    let place = Place::open(args).await?;
+    match command {
+        RunsCommand::List { limit } => list(args, &place, usize::from(*limit)).await,
+        RunsCommand::Show { run } => show(args, &place, run).await,
+    }
+}
+
+async fn list(args: &Args, place: &Place, limit: usize) -> Result<Exit, Failure> {
+    let page = place.runs().list(limit, None).await?;
+    if args.json {
+        output::json(&page.runs)?;
+        return Ok(Exit::Ok);
+    }
+    if page.runs.is_empty() {
+        anstream::eprintln!("no runs yet; `convoke run FILE` starts one");
+        return Ok(Exit::Ok);
+    }
+    println!("{}", table(&page.runs));
+    let total = usize::try_from(page.total).unwrap_or(usize::MAX);
+    if total > page.runs.len() {
+        anstream::eprintln!("{} of {total}; --limit shows more", page.runs.len());
+    }
+    Ok(Exit::Ok)
+}
+
+fn table(runs: &[RunSummary]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["RUN", "WORKFLOW", "STATE", "STARTED", "ERROR"]);
+    for run in runs {
+        table.add_row([
+            run.id.to_string(),
+            run.workflow.clone(),
+            run.state.as_str().to_owned(),
+            run.started_at.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),
+            run.error.as_deref().map(content::clean).unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+async fn show(args: &Args, place: &Place, run: &str) -> Result<Exit, Failure> {
+    let id: RunId = run.parse().map_err(Failure::usage)?;
+    let runs = place.runs();
+    let recorded = runs.read(&id).await?;
+    let outputs = runs.outputs(&recorded).await?;
+    let report = content::report(&runs, &recorded, outputs).await?;
+    if args.json {
+        output::json(&report)?;
+        return Ok(Exit::Ok);
+    }
+    println!("{BOLD}{}{BOLD:#} of {}: {}", report.run, report.workflow, report.state);
+    println!("{DIM}context{DIM:#} {}", report.context_id);
+    if let Some(error) = &report.error {
+        println!("{DIM}error{DIM:#} {}", content::clean(error));
+    }
+    if report.state == "working" {
+        println!("{DIM}go on with{DIM:#} convoke run --resume {}", report.run);
+    }
+    for step in &report.steps {
+        print_step(step);
+    }
+    for artifact in &report.outputs {
+        println!("\n{BOLD}{}{BOLD:#}", content::clean(&artifact.name));
+        for part in &artifact.parts {
+            println!("{}", content::shown(part));
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn print_step(step: &StepReport) {
+    println!("\n{BOLD}{}{BOLD:#}  {}", step.step, step.state);
+    if let Some(agent) = &step.agent {
+        println!(
+            "  {DIM}agent{DIM:#} {}  {DIM}attempts{DIM:#} {}",
+            content::clean(agent),
+            step.attempts
+        );
+    }
+    if let Some(task) = &step.task_id {
+        println!("  {DIM}task{DIM:#} {}", content::clean(task));
+    }
+    if let Some(why) = step.error.as_ref().or(step.reason.as_ref()) {
+        println!("  {DIM}why{DIM:#} {}", content::clean(why));
+    }
+    for artifact in &step.artifacts {
+        let parts: Vec<String> = artifact.parts.iter().map(content::shown).collect();
+        println!("  {DIM}artifact{DIM:#} {}: {}", content::clean(&artifact.name), parts.join(" "));
+    }
+}

@@ -1,0 +1,281 @@
+//! What a run yielded, on the screen or as files.
+
+use std::path::{Path, PathBuf};
+
+use anstream::{eprintln, println};
+use executor::{
+    Recorded, Runs,
+    run::{Outcome, StepId},
+};
+use planner::StepState;
+use protocol::v1::{Artifact, Part, part::Content};
+use serde::Serialize;
+
+use crate::{
+    args::Args,
+    failure::Failure,
+    output::{self, BOLD, DIM},
+};
+
+/// Shows a run that has ended: its outputs, and where each artifact came from.
+pub(crate) async fn show_run(
+    args: &Args,
+    out: Option<&Path>,
+    runs: &Runs,
+    recorded: &Recorded,
+) -> Result<(), Failure> {
+    let outputs = runs.outputs(recorded).await?;
+    let written = match out {
+        Some(folder) => write_all(folder, &outputs)?,
+        None => Vec::new(),
+    };
+    if args.json {
+        let report = report(runs, recorded, outputs).await?;
+        return output::json(&report);
+    }
+    for path in &written {
+        println!("{}", path.display());
+    }
+    if out.is_none() {
+        for artifact in &outputs {
+            print_artifact(artifact);
+        }
+    }
+    print_origins(runs, recorded).await?;
+    if let Some(Outcome::Failed(error)) = recorded.run.outcome() {
+        return Err(Failure::work(format!("run {} failed: {error}", recorded.id)));
+    }
+    Ok(())
+}
+
+/// A run as JSON.
+#[derive(Serialize)]
+pub(crate) struct RunReport {
+    pub(crate) run: String,
+    pub(crate) workflow: String,
+    pub(crate) context_id: String,
+    pub(crate) state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    pub(crate) outputs: Vec<Artifact>,
+    pub(crate) steps: Vec<StepReport>,
+}
+
+/// A step as JSON.
+#[derive(Serialize)]
+pub(crate) struct StepReport {
+    pub(crate) step: String,
+    pub(crate) state: &'static str,
+    pub(crate) attempts: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) task_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) artifacts: Vec<Artifact>,
+}
+
+/// Puts together what is known of a run.
+pub(crate) async fn report(
+    runs: &Runs,
+    recorded: &Recorded,
+    outputs: Vec<Artifact>,
+) -> Result<RunReport, Failure> {
+    let mut steps = Vec::new();
+    let ids: Vec<StepId> = recorded.run.steps().map(|(id, _)| id.clone()).collect();
+    for id in &ids {
+        steps.push(step_report(runs, recorded, id).await?);
+    }
+    let run = &recorded.run;
+    let error = match run.outcome() {
+        Some(Outcome::Failed(error)) => Some(error.to_string()),
+        _ => None,
+    };
+    Ok(RunReport {
+        run: recorded.id.to_string(),
+        workflow: recorded.plan.workflow.name.clone(),
+        context_id: run.header().map(|header| header.context_id.clone()).unwrap_or_default(),
+        state: executor::RunState::of(run.outcome()).as_str(),
+        error,
+        outputs,
+        steps,
+    })
+}
+
+async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<StepReport, Failure> {
+    let result = runs.result(recorded, id).await?;
+    let Some(at) = recorded.run.shape().find(id) else {
+        return Err(Failure::usage(format!("the run has no step `{id}`")));
+    };
+    let step = recorded.run.at(at);
+    Ok(StepReport {
+        step: id.to_string(),
+        state: recorded.run.step_state(at).as_str(),
+        attempts: step.attempts,
+        agent: step.agent.clone(),
+        task_id: step.task.as_ref().map(|task| task.task_id.clone()),
+        reason: step.skip_reason().map(ToString::to_string),
+        error: result.as_ref().and_then(|result| result.error.as_ref()).map(|e| e.message.clone()),
+        artifacts: result.map(|result| result.artifacts).unwrap_or_default(),
+    })
+}
+
+fn print_artifact(artifact: &Artifact) {
+    println!("{BOLD}{}{BOLD:#}", clean(title(artifact)));
+    for part in &artifact.parts {
+        println!("{}", indent(&shown(part)));
+    }
+    println!();
+}
+
+/// Says for each artifact which step, agent and Task it came from.
+async fn print_origins(runs: &Runs, recorded: &Recorded) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    for (id, step) in recorded.run.steps() {
+        if step.state() != StepState::Completed {
+            continue;
+        }
+        let result = runs.result(recorded, id).await?;
+        let task = step.task.as_ref().map_or("a direct Message", |task| task.task_id.as_str());
+        let agent = step.agent.as_deref().unwrap_or("?");
+        let from = format!("step {id}, agent {}, {}", clean(agent), of_task(task));
+        let artifacts = result.map(|result| result.artifacts).unwrap_or_default();
+        rows.extend(artifacts.iter().map(|artifact| (clean(title(artifact)), from.clone())));
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    eprintln!("{DIM}artifact came from{DIM:#}");
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, from) in rows {
+        eprintln!("  {name:width$}  {DIM}\u{2190}{DIM:#} {from}");
+    }
+    Ok(())
+}
+
+fn of_task(task: &str) -> String {
+    if task.contains(' ') { task.to_owned() } else { format!("Task {}", clean(task)) }
+}
+
+/// A Part for a person.
+pub(crate) fn shown(part: &Part) -> String {
+    match &part.content {
+        Some(Content::Text(text)) => clean(text),
+        Some(Content::Data(data)) => {
+            serde_json::to_string_pretty(&data.0).unwrap_or_else(|error| error.to_string())
+        }
+        Some(Content::Url(url)) => clean(url),
+        Some(Content::Raw(bytes)) => {
+            format!("[{} bytes of {}]", bytes.len(), media_type(part))
+        }
+        None => String::new(),
+    }
+}
+
+/// Text of a stranger without what a terminal would obey: control characters become visible.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{FFFD}' } else { c })
+        .collect()
+}
+
+fn title(artifact: &Artifact) -> &str {
+    if artifact.name.is_empty() { &artifact.artifact_id } else { &artifact.name }
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect::<String>().trim_end().to_owned()
+}
+
+fn write_all(folder: &Path, artifacts: &[Artifact]) -> Result<Vec<PathBuf>, Failure> {
+    let cannot = |path: &Path, error: std::io::Error| {
+        Failure::unavailable(format!("cannot write {}: {error}", path.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+    let mut written = Vec::new();
+    for artifact in artifacts {
+        for (number, part) in artifact.parts.iter().enumerate() {
+            let path = folder.join(file_name(artifact, part, number));
+            std::fs::write(&path, bytes(part)).map_err(|error| cannot(&path, error))?;
+            written.push(path);
+        }
+    }
+    Ok(written)
+}
+
+fn bytes(part: &Part) -> Vec<u8> {
+    match &part.content {
+        Some(Content::Text(text) | Content::Url(text)) => text.clone().into_bytes(),
+        Some(Content::Raw(bytes)) => bytes.clone(),
+        Some(Content::Data(data)) => serde_json::to_vec_pretty(&data.0).unwrap_or_default(),
+        None => Vec::new(),
+    }
+}
+
+/// The artifact's name, numbered from its second Part on, with the extension of the media type. A name is data
+/// of a stranger: nothing of it may leave the folder.
+fn file_name(artifact: &Artifact, part: &Part, number: usize) -> String {
+    let stem: String = title(artifact)
+        .chars()
+        .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' })
+        .collect();
+    let stem = stem.trim_start_matches('.');
+    let stem = if stem.is_empty() { "artifact" } else { stem };
+    let number = if number == 0 { String::new() } else { format!("-{}", number + 1) };
+    format!("{stem}{number}.{}", extension(part))
+}
+
+fn extension(part: &Part) -> &'static str {
+    match media_type(part) {
+        "text/plain" => "txt",
+        "text/markdown" => "md",
+        "application/json" => "json",
+        other => mime_guess::get_mime_extensions_str(other)
+            .and_then(|known| known.first().copied())
+            .unwrap_or("bin"),
+    }
+}
+
+fn media_type(part: &Part) -> &str {
+    if !part.media_type.is_empty() {
+        return part.media_type.split(';').next().unwrap_or_default().trim();
+    }
+    match &part.content {
+        Some(Content::Text(_)) => "text/plain",
+        Some(Content::Data(_)) => "application/json",
+        Some(Content::Url(_)) => "text/uri-list",
+        Some(Content::Raw(_)) | None => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_name_stays_in_its_folder() {
+        let artifact = Artifact { name: "../../etc/passwd".to_owned(), ..Artifact::default() };
+        assert_eq!(file_name(&artifact, &Part::text("x"), 0), "-..-etc-passwd.txt");
+        assert_eq!(file_name(&artifact, &Part::text("x"), 1), "-..-etc-passwd-2.txt");
+        let nameless = Artifact { name: "..".to_owned(), ..Artifact::default() };
+        assert_eq!(file_name(&nameless, &Part::data(1), 0), "artifact.json");
+    }
+
+    #[test]
+    fn the_media_type_decides_the_extension() {
+        let artifact = Artifact { name: "plan".to_owned(), ..Artifact::default() };
+        let part = |kind: &str| Part::text("x").with_media_type(kind);
+        assert_eq!(file_name(&artifact, &part("text/markdown; charset=utf-8"), 0), "plan.md");
+        assert_eq!(file_name(&artifact, &part("image/png"), 0), "plan.png");
+        assert_eq!(file_name(&artifact, &part("nothing/known"), 0), "plan.bin");
+    }
+
+    #[test]
+    fn a_terminal_obeys_nothing_in_a_strangers_text() {
+        assert_eq!(clean("a\u{1b}[2Jb\nc"), "a\u{FFFD}[2Jb\nc");
+    }
+}

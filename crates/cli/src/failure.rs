@@ -1,0 +1,86 @@
+//! How a command ends, and what it says when it does not end well.
+
+use std::{fmt::Display, process::ExitCode};
+
+use anstream::eprintln;
+use anstyle::{AnsiColor, Style};
+
+/// Exit codes, the same for every command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Ok = 0,
+    /// The work itself failed: a run failed, a check found errors.
+    WorkFailed = 1,
+    /// Wrong usage, or input that cannot be read.
+    Usage = 2,
+    /// A remote or the store was unavailable.
+    Unavailable = 3,
+    /// Paused: somebody has to answer.
+    Paused = 4,
+    /// Interrupted.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// A command that did not end well.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    message: String,
+}
+
+impl Failure {
+    /// What was typed, or a file that was named, is wrong.
+    pub(crate) fn usage(message: impl Display) -> Self {
+        Self { exit: Exit::Usage, message: message.to_string() }
+    }
+
+    /// The work failed.
+    pub(crate) fn work(message: impl Display) -> Self {
+        Self { exit: Exit::WorkFailed, message: message.to_string() }
+    }
+
+    /// Something that is needed is not there now.
+    pub(crate) fn unavailable(message: impl Display) -> Self {
+        Self { exit: Exit::Unavailable, message: message.to_string() }
+    }
+
+    /// Says it on stderr and returns the exit code.
+    pub(crate) fn report(self) -> Exit {
+        let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+        // Diagnostics come rendered, with their own head line.
+        if self.message.contains('\n') {
+            eprintln!("{}", self.message.trim_end());
+        } else {
+            eprintln!("{red}error{red:#}: {}", self.message);
+        }
+        self.exit
+    }
+}
+
+impl From<store::StoreError> for Failure {
+    fn from(error: store::StoreError) -> Self {
+        Self::unavailable(error)
+    }
+}
+
+impl From<executor::ExecutorError> for Failure {
+    fn from(error: executor::ExecutorError) -> Self {
+        match error {
+            executor::ExecutorError::UnknownRun { .. } => Self::usage(error),
+            _ => Self::unavailable(error),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::work(format!("cannot be written as JSON: {error}"))
+    }
+}

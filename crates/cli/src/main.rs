@@ -1,0 +1,33 @@
+//! The command line: arguments, wiring, terminal output. No logic lives here.
+
+mod args;
+mod command;
+mod content;
+mod failure;
+mod output;
+mod place;
+mod progress;
+mod telemetry;
+mod workflow_file;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{args::Args, failure::Exit};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    telemetry::install(args.log.as_deref());
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: cannot start: {error}");
+            return Exit::Unavailable.into();
+        }
+    };
+    let exit = runtime.block_on(command::run(args)).unwrap_or_else(failure::Failure::report);
+    // Whatever still runs in the background has no one left to report to.
+    runtime.shutdown_background();
+    exit.into()
+}

@@ -1,0 +1,126 @@
+//! How a run is shown while it goes on: live lines on a terminal, one line per event otherwise. To stderr.
+
+mod live;
+mod plain;
+
+use std::io::IsTerminal;
+
+use executor::{
+    Recorded,
+    run::{RunEvent, StepId},
+};
+
+use self::{live::Live, plain::Plain};
+use crate::content::clean;
+use jiff::Timestamp;
+
+/// Shows a run's progress.
+pub(crate) enum Progress {
+    /// On a terminal.
+    Live(Live),
+    /// Anywhere else.
+    Plain(Plain),
+}
+
+impl Progress {
+    /// Begins with what has happened so far.
+    pub(crate) fn new(recorded: &Recorded) -> Self {
+        let mut progress = if std::io::stderr().is_terminal() {
+            Self::Live(Live::new(recorded))
+        } else {
+            Self::Plain(Plain::new(recorded))
+        };
+        for event in &recorded.events {
+            progress.tell(recorded, event);
+        }
+        progress
+    }
+
+    /// Shows an event that has been applied to `recorded`.
+    pub(crate) fn tell(&mut self, recorded: &Recorded, event: &RunEvent) {
+        match self {
+            Self::Live(live) => live.tell(recorded, event),
+            Self::Plain(plain) => plain.tell(recorded, event),
+        }
+    }
+
+    /// Shows a remark.
+    pub(crate) fn say(&self, text: &str) {
+        match self {
+            Self::Live(live) => live.say(text),
+            Self::Plain(plain) => plain.say(text),
+        }
+    }
+
+    /// Leaves the last state on the screen.
+    pub(crate) fn finish(&mut self, recorded: &Recorded) {
+        if let Self::Live(live) = self {
+            live.finish(recorded);
+        }
+    }
+}
+
+/// The step that an event is about, and what it says of it; `None` for events that are not news to people.
+fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String)> {
+    let text = match event {
+        RunEvent::StepSkipped { reason, .. } => format!("skipped: {reason}"),
+        RunEvent::AttemptStarted { attempt, intent, .. } if *attempt > 1 => {
+            format!("sent to {} (attempt {attempt})", clean(&intent.agent))
+        }
+        RunEvent::AttemptStarted { intent, .. } => format!("sent to {}", clean(&intent.agent)),
+        RunEvent::ContextRefused { .. } => {
+            "refused our context; sent once more without it".to_owned()
+        }
+        RunEvent::AttemptBound { task, .. } => format!("working on Task {}", clean(&task.task_id)),
+        RunEvent::AttemptFailed { error, next, .. } => match next {
+            executor::run::Next::Retry { at } => {
+                format!("failed: {}; tries again at {}", clean(&error.message), clock(*at))
+            }
+            executor::run::Next::GiveUp { .. } => format!("failed: {}", clean(&error.message)),
+        },
+        RunEvent::StepFailed { error, .. } => format!("failed: {}", clean(&error.message)),
+        RunEvent::StepCompleted { step, attempt, .. } => completed(recorded, step, *attempt),
+        RunEvent::AttemptCanceled { confirmed: true, .. } => "canceled".to_owned(),
+        RunEvent::AttemptCanceled { confirmed: false, .. } => {
+            "canceled; the agent did not confirm".to_owned()
+        }
+        RunEvent::RunStarted { .. }
+        | RunEvent::RunResumed { .. }
+        | RunEvent::CancelRequested { .. }
+        | RunEvent::RunTimedOut { .. }
+        | RunEvent::RunFinished { .. } => return None,
+    };
+    event.step().map(|step| (step.as_str(), text))
+}
+
+/// Who completed a step, and how long that took over all attempts.
+fn completed(recorded: &Recorded, id: &StepId, attempt: u32) -> String {
+    let step = recorded.run.shape().find(id).map(|at| recorded.run.at(at));
+    let by = step.and_then(|step| step.agent.as_deref()).unwrap_or("nobody");
+    let times = step.and_then(|step| Some((step.started_at?, step.settled_at?)));
+    let took = times.map(|(from, to)| to.duration_since(from).as_secs_f64());
+    let took = took.map(|seconds| format!(" in {seconds:.1} s")).unwrap_or_default();
+    let tries = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
+    format!("completed by {}{took}{tries}", clean(by))
+}
+
+/// What an event says of the run as a whole.
+fn run_news(event: &RunEvent) -> Option<String> {
+    use executor::run::Outcome;
+    match event {
+        RunEvent::RunResumed { .. } => Some("resumed".to_owned()),
+        RunEvent::CancelRequested { .. } => Some("canceling".to_owned()),
+        RunEvent::RunTimedOut { .. } => Some("its timeout has passed".to_owned()),
+        RunEvent::RunFinished { outcome, .. } => Some(match outcome {
+            Outcome::Completed(_) => "completed".to_owned(),
+            Outcome::Failed(error) => format!("failed: {}", clean(&error.to_string())),
+            Outcome::Canceled => "canceled".to_owned(),
+        }),
+        _ => None,
+    }
+}
+
+/// The time of day, in UTC.
+fn clock(at: Timestamp) -> String {
+    at.strftime("%H:%M:%S").to_string()
+}

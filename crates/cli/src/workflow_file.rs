@@ -1,0 +1,112 @@
+//! From a workflow file to a plan: read, check, fetch the agents it names itself, bind.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use document::{Limits, Source};
+use planner::{Plan, Workflow};
+use protocol::v1::Part;
+use serde_json::{Map, Value, json};
+
+use crate::{args::RunArgs, failure::Failure, output, place::Place};
+
+/// Reads and checks a workflow; a failure shows every problem.
+pub(crate) fn load(path: &Path) -> Result<Workflow, Failure> {
+    let source = read(path)?;
+    planner::check(&source)
+        .map_err(|problems| Failure::usage(output::diagnostics(&source, &problems)))
+}
+
+/// Reads a file a person wrote.
+pub(crate) fn read(path: &Path) -> Result<Source, Failure> {
+    Source::read(path, &Limits::default())
+        .map_err(|problems| Failure::usage(output::problems(&problems)))
+}
+
+/// The file that a person means by a path or by a name.
+pub(crate) fn find(file_or_name: &str) -> PathBuf {
+    let path = PathBuf::from(file_or_name);
+    let in_folder = Path::new("workflows").join(format!("{file_or_name}.yaml"));
+    if !path.exists() && in_folder.exists() { in_folder } else { path }
+}
+
+/// A path for people.
+pub(crate) fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Binds a workflow against the directory and the agents that the file itself names.
+pub(crate) async fn bind(place: &Place, workflow: Workflow) -> Result<Plan, Failure> {
+    let registry = place.registry().await?;
+    let mut fetched = BTreeMap::new();
+    let mut problems = Vec::new();
+    for url in workflow.urls() {
+        match registry.cards().agent(url, name_of(&workflow, url)).await {
+            Ok(agent) => {
+                fetched.insert(url.to_owned(), agent);
+            }
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Failure::unavailable(problems.join("\n")));
+    }
+    let workflow = Arc::new(workflow);
+    planner::bind(Arc::clone(&workflow), &registry.index(), &fetched)
+        .map_err(|problems| Failure::work(output::diagnostics(&workflow.source, &problems)))
+}
+
+/// The name under which a workflow knows the agent at a URL; the URL itself when it gives none.
+fn name_of<'a>(workflow: &'a Workflow, url: &'a str) -> &'a str {
+    workflow.agents.iter().find(|agent| agent.url == url).map_or(url, |agent| &agent.name)
+}
+
+/// What a run starts with: checked inputs, and the Parts that a step without `message` sends on.
+pub(crate) struct Start {
+    pub(crate) inputs: Map<String, Value>,
+    pub(crate) parts: Vec<Part>,
+}
+
+/// The inputs as typed, checked against what the workflow declares.
+pub(crate) fn start(workflow: &Workflow, args: &RunArgs) -> Result<Start, Failure> {
+    let said: Vec<Part> = args.message.iter().map(Part::text).collect();
+    let mut given = workflow.inputs_from_parts(&said);
+    for typed in &args.inputs {
+        let (name, value) = split(typed, "-i NAME=VALUE")?;
+        given.insert(name.to_owned(), workflow.input_from_text(name, value));
+    }
+    for typed in &args.files {
+        let (name, path) = split(typed, "--file NAME=@PATH")?;
+        let path = path.strip_prefix('@').unwrap_or(path);
+        given.insert(name.to_owned(), file_input(Path::new(path))?);
+    }
+    let inputs = workflow.check_inputs(given).map_err(|problems| {
+        let lines: Vec<String> =
+            problems.iter().map(|problem| format!("error: {problem}")).collect();
+        Failure::usage(lines.join("\n"))
+    })?;
+    let parts = if said.is_empty() { workflow.parts_from_inputs(&inputs) } else { said };
+    Ok(Start { inputs, parts })
+}
+
+/// A file as the value of an input that is `from: file`.
+fn file_input(path: &Path) -> Result<Value, Failure> {
+    let bytes = std::fs::read(path)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+    let media_type = mime_guess::from_path(path).first_or_octet_stream();
+    Ok(json!({
+        "filename": path.file_name().map(|name| name.to_string_lossy()),
+        "media_type": media_type.essence_str(),
+        "bytes": STANDARD.encode(bytes),
+    }))
+}
+
+fn split<'a>(typed: &'a str, form: &str) -> Result<(&'a str, &'a str), Failure> {
+    typed
+        .split_once('=')
+        .ok_or_else(|| Failure::usage(format!("`{typed}` is not of the form {form}")))
+}

@@ -1,0 +1,95 @@
+//! The context map: which contextId an agent uses where we offered ours. Outlives the run.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use store::{AccountId, Expect, PageQuery, Store, Table, Tags, Write};
+
+use crate::ExecutorError;
+
+const CONTEXTS: Table = Table::new("contexts");
+
+/// The agents' own names for one context of ours.
+#[derive(Debug)]
+pub(crate) struct Contexts {
+    account: AccountId,
+    ours: String,
+    theirs: HashMap<String, String>,
+}
+
+impl Contexts {
+    /// Reads what is known of a context.
+    pub(crate) async fn load(
+        store: &dyn Store,
+        account: &AccountId,
+        ours: &str,
+    ) -> Result<Self, ExecutorError> {
+        let mut contexts = Self::fresh(account, ours);
+        let mut query = PageQuery::new(Some(account.clone()), CONTEXTS);
+        query.key_prefix = row_key(ours, "");
+        loop {
+            let page = store.page(&query).await?;
+            for row in page.rows {
+                let agent = row.key[query.key_prefix.len()..].to_owned();
+                let theirs = String::from_utf8_lossy(&row.value).into_owned();
+                contexts.theirs.insert(agent, theirs);
+            }
+            match page.next {
+                Some(cursor) => query.cursor = Some(cursor),
+                None => return Ok(contexts),
+            }
+        }
+    }
+
+    /// A context that no agent has seen.
+    pub(crate) fn fresh(account: &AccountId, ours: &str) -> Self {
+        Self { account: account.clone(), ours: ours.to_owned(), theirs: HashMap::new() }
+    }
+
+    /// Our own name for it.
+    pub(crate) fn ours(&self) -> &str {
+        &self.ours
+    }
+
+    /// The contextId to offer an agent: its own, once known.
+    pub(crate) fn offer(&self, agent: &str) -> &str {
+        self.theirs.get(agent).unwrap_or(&self.ours)
+    }
+
+    /// Follows an agent that uses another contextId than the one offered; returns what to commit.
+    pub(crate) fn learn(&mut self, agent: &str, theirs: &str) -> Option<Write> {
+        if theirs.is_empty() || self.offer(agent) == theirs {
+            return None;
+        }
+        self.theirs.insert(agent.to_owned(), theirs.to_owned());
+        Some(Write::Put {
+            account: self.account.clone(),
+            table: CONTEXTS,
+            key: row_key(&self.ours, agent),
+            sort: String::new(),
+            tags: Tags::default(),
+            value: Bytes::copy_from_slice(theirs.as_bytes()),
+            expect: Expect::Any,
+        })
+    }
+}
+
+fn row_key(ours: &str, agent: &str) -> String {
+    format!("{ours}\n{agent}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_replaces_the_context_is_followed() {
+        let mut contexts = Contexts::fresh(&AccountId::new("local"), "ours");
+        assert_eq!(contexts.offer("hotels"), "ours");
+        assert!(contexts.learn("hotels", "ours").is_none());
+        assert!(contexts.learn("hotels", "").is_none());
+        assert!(contexts.learn("hotels", "theirs").is_some());
+        assert_eq!(contexts.offer("hotels"), "theirs");
+        assert_eq!(contexts.offer("flights"), "ours");
+    }
+}

@@ -1,0 +1,318 @@
+//! The driver of one run: gathers inputs, lets the core decide, commits, then acts. One commit in flight.
+//!
+//! A task per run, owned by the executor. When it is aborted, nothing but memory is lost; an error of the
+//! store ends it, and whoever drives the run next replays the journal.
+
+mod act;
+mod render;
+mod results;
+
+use std::{collections::HashMap, sync::Arc};
+
+use jiff::Timestamp;
+use planner::Plan;
+use protocol::{outbound::Outbound, v1::Message};
+use store::{AccountId, Batch, Owned, Seq, Store, Write};
+use tokio::sync::{mpsc, watch};
+
+use crate::{
+    ExecutorError, RunId,
+    context::Contexts,
+    flights::{Flights, Slot},
+    journal::{self, RunSummary},
+    report::{QUEUE, Report, Reporter},
+    run::{Effect, Header, Input, Outcome, Run, RunEvent, StepIndex, projection::RunState},
+};
+
+use self::results::Results;
+
+/// What all drivers of an executor share.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) outbound: Outbound,
+    pub(crate) account: AccountId,
+}
+
+/// Drives one run from wherever its journal stands to its end.
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    id: RunId,
+    plan: Arc<Plan>,
+    run: Run,
+    owned: Owned,
+    seq: Seq,
+    results: Results,
+    contexts: Contexts,
+    /// Messages built and not yet sent, so that sending need not read them back.
+    messages: HashMap<(StepIndex, u32), Arc<Message>>,
+    flights: Flights,
+    reports: mpsc::Receiver<Report>,
+    report_to: mpsc::Sender<Report>,
+    draft: Draft,
+}
+
+/// What the next commit will hold.
+#[derive(Debug, Default)]
+struct Draft {
+    events: Vec<RunEvent>,
+    writes: Vec<Write>,
+}
+
+/// The ends of a driver that others hold.
+pub(crate) struct Handle {
+    /// Sends reports to the driver, such as a request to cancel.
+    pub(crate) reports: mpsc::Sender<Report>,
+    /// Turns to how it ended; closes without that when the executor stops.
+    pub(crate) ended: watch::Receiver<Option<Ended>>,
+}
+
+/// How a driver ended.
+#[derive(Clone, Debug)]
+pub(crate) enum Ended {
+    /// Its run has ended.
+    Finished(Outcome),
+    /// The store failed, or another process owns the run now.
+    Stopped(String),
+}
+
+/// A run to be driven, as it stands.
+pub(crate) struct Standing {
+    pub(crate) id: RunId,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) owned: Owned,
+    /// Its state after the last event of its journal.
+    pub(crate) run: Run,
+    pub(crate) seq: Seq,
+    pub(crate) contexts: Contexts,
+}
+
+impl Driver {
+    /// Prepares to drive a run from where it stands.
+    pub(crate) fn new(shared: Arc<Shared>, standing: Standing) -> Self {
+        let (report_to, reports) = mpsc::channel(QUEUE);
+        Self {
+            results: Results::new(standing.plan.workflow.steps.len()),
+            shared,
+            id: standing.id,
+            plan: standing.plan,
+            run: standing.run,
+            owned: standing.owned,
+            seq: standing.seq,
+            contexts: standing.contexts,
+            messages: HashMap::new(),
+            flights: Flights::default(),
+            reports,
+            report_to,
+            draft: Draft::default(),
+        }
+    }
+
+    /// Commits the first decision of a new run together with its existence, and starts what it wants.
+    ///
+    /// # Errors
+    /// When the store does not take it: then the run does not exist.
+    pub(crate) async fn open(
+        &mut self,
+        header: Box<Header>,
+        blobs: Vec<Write>,
+        inputs: Arc<serde_json::Map<String, serde_json::Value>>,
+        start: Arc<[protocol::v1::Part]>,
+    ) -> Result<(), ExecutorError> {
+        self.results.set_start(inputs, start);
+        self.draft.writes.push(Write::Open {
+            account: self.shared.account.clone(),
+            journal: self.id.journal(),
+            owner: self.owned.incarnation,
+        });
+        self.draft.writes.extend(blobs);
+        self.take(Report::of(Input::Start { at: Timestamp::now(), header }));
+        self.turn(false).await
+    }
+
+    /// Takes up a run whose journal was replayed.
+    pub(crate) async fn resume(&mut self) -> Result<(), ExecutorError> {
+        self.take(Report::of(Input::Resumed { at: Timestamp::now() }));
+        self.turn(true).await
+    }
+
+    /// The other ends of this driver.
+    pub(crate) fn handle(&self) -> (Handle, watch::Sender<Option<Ended>>) {
+        let (tell, ended) = watch::channel(None);
+        (Handle { reports: self.report_to.clone(), ended }, tell)
+    }
+
+    /// Drives the run to its end.
+    ///
+    /// # Errors
+    /// When the store fails or another process owns the run now. The run stays as its journal has it.
+    pub(crate) async fn drive(mut self) -> Result<Outcome, ExecutorError> {
+        loop {
+            if let Some(outcome) = self.run.outcome() {
+                return Ok(outcome.clone());
+            }
+            self.gather().await;
+            self.turn(true).await?;
+        }
+    }
+
+    /// Waits for one report, then takes all that have come meanwhile: they share one flush.
+    async fn gather(&mut self) {
+        enum Woke {
+            Report(Report),
+            Broken(Slot, String),
+        }
+        let woke = tokio::select! {
+            report = self.reports.recv() => match report {
+                Some(report) => Woke::Report(report),
+                // Unreachable while `report_to` lives; waiting is what a driver without news does.
+                None => std::future::pending().await,
+            },
+            (slot, why) = self.flights.broken() => Woke::Broken(slot, why),
+        };
+        match woke {
+            Woke::Report(report) => self.take(report),
+            Woke::Broken(slot, why) => self.mourn(slot, &why),
+        }
+        while let Ok(report) = self.reports.try_recv() {
+            self.take(report);
+        }
+    }
+
+    /// Lets the core decide on one report and drafts what has to be committed.
+    fn take(&mut self, report: Report) {
+        if let Input::ContextRefused { step, attempt, .. } = &report.input
+            && let Some(at) = self.run.shape().find(step)
+        {
+            // Its task has said all it had to say; a new one sends the other Message.
+            self.flights.stop(Slot::Flight(at, *attempt));
+        }
+        let subject = subject(&report.input).and_then(|step| self.run.shape().find(step));
+        let events = self.run.step(report.input);
+        if events.is_empty() {
+            return;
+        }
+        if let (Some(at), Some(result)) = (subject, report.result)
+            && self.run.at(at).result().is_some()
+        {
+            self.results.keep(at, result);
+        }
+        if let (Some(at), Some(message)) = (subject, report.message) {
+            self.messages.insert((at, self.run.at(at).attempts), message);
+        }
+        if let Some(seen) = report.context {
+            let learned = self.contexts.learn(&seen.agent, &seen.context_id);
+            self.draft.writes.extend(learned);
+        }
+        self.draft.writes.extend(report.blobs);
+        self.draft.events.extend(events);
+    }
+
+    /// Builds what the state wants built, commits, acts.
+    async fn turn(&mut self, exists: bool) -> Result<(), ExecutorError> {
+        self.build_wanted().await?;
+        self.commit(exists).await?;
+        self.act().await
+    }
+
+    /// Evaluates wanted messages and outputs: their events belong to the same decision, hence the same commit.
+    async fn build_wanted(&mut self) -> Result<(), ExecutorError> {
+        loop {
+            let next = self.run.to_render().next();
+            if let Some(at) = next {
+                let report = self.render(at).await?;
+                self.take(report);
+            } else if self.run.wanted().contains(Effect::Conclude) {
+                let report = self.conclude().await?;
+                self.take(report);
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn commit(&mut self, exists: bool) -> Result<(), ExecutorError> {
+        let draft = std::mem::take(&mut self.draft);
+        if draft.events.is_empty() && draft.writes.is_empty() {
+            return Ok(());
+        }
+        let mut batch = Batch { fences: Vec::new(), writes: draft.writes };
+        if exists {
+            batch.fences.push(self.owned.clone());
+        }
+        let entries =
+            draft.events.iter().map(journal::encode).collect::<Result<Vec<_>, _>>()?;
+        let count = entries.len() as u64;
+        batch.writes.push(Write::Append {
+            account: self.shared.account.clone(),
+            journal: self.id.journal(),
+            after: self.seq,
+            entries,
+        });
+        self.summarize(&draft.events, &mut batch)?;
+        self.shared.store.commit(batch).await?;
+        self.seq = Seq(self.seq.0 + count);
+        Ok(())
+    }
+
+    /// Keeps the run's row in step with its state: written at its start and at its end.
+    fn summarize(&self, events: &[RunEvent], batch: &mut Batch) -> Result<(), ExecutorError> {
+        let changes_state = events.iter().any(|event| {
+            matches!(event, RunEvent::RunStarted { .. } | RunEvent::RunFinished { .. })
+        });
+        let (Some(header), Some(started_at)) = (self.run.header(), self.run.started_at()) else {
+            return Ok(());
+        };
+        if !changes_state {
+            return Ok(());
+        }
+        let outcome = self.run.outcome();
+        let summary = RunSummary {
+            id: self.id.clone(),
+            workflow: header.workflow.clone(),
+            context_id: header.context_id.clone(),
+            state: RunState::of(outcome),
+            started_at,
+            updated_at: self.run.finished_at().unwrap_or(started_at),
+            error: match outcome {
+                Some(Outcome::Failed(error)) => Some(error.to_string()),
+                _ => None,
+            },
+        };
+        batch.writes.push(summary.put(&self.shared.account)?);
+        if outcome.is_some() {
+            batch.writes.push(Write::Close {
+                account: self.shared.account.clone(),
+                journal: self.id.journal(),
+            });
+        }
+        Ok(())
+    }
+
+    fn reporter(&self, at: StepIndex, attempt: u32) -> Reporter {
+        Reporter {
+            account: self.shared.account.clone(),
+            run: self.id.clone(),
+            step: self.run.shape().step(at).id.clone(),
+            attempt,
+            to: self.report_to.clone(),
+        }
+    }
+}
+
+/// The step that an input is about.
+fn subject(input: &Input) -> Option<&crate::run::StepId> {
+    match input {
+        Input::Rendered { step, .. }
+        | Input::Bound { step, .. }
+        | Input::ContextRefused { step, .. }
+        | Input::Succeeded { step, .. }
+        | Input::Failed { step, .. }
+        | Input::Woken { step, .. }
+        | Input::CancelSettled { step, .. } => Some(step),
+        Input::Start { .. }
+        | Input::Resumed { .. }
+        | Input::Concluded { .. }
+        | Input::CancelRequested { .. }
+        | Input::TimedOut { .. } => None,
+    }
+}

@@ -1,0 +1,177 @@
+//! After a commit: start what the state wants done, stop what it no longer wants.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use protocol::{client::Client, v1::Message};
+use tokio::sync::mpsc;
+
+use super::Driver;
+use crate::{
+    ExecutorError,
+    flights::Slot,
+    remote::{Attempt, Cancel, confirm_cancel, fly, until},
+    report::Report,
+    run::{CANCEL_GRACE, Effect, Flight, Input, Phase, StepIndex, after},
+};
+
+impl Driver {
+    /// Brings the running tasks in step with the wanted effects. Costs O(changes).
+    pub(super) async fn act(&mut self) -> Result<(), ExecutorError> {
+        for effect in self.run.effects().take_changed() {
+            let Some(slot) = Slot::of(effect) else {
+                continue;
+            };
+            let is_wanted = self.wants(slot);
+            let is_running = self.flights.is_running(slot);
+            if is_wanted && !is_running {
+                self.begin(slot).await?;
+            } else if is_running && !is_wanted {
+                self.flights.stop(slot);
+            }
+        }
+        Ok(())
+    }
+
+    fn wants(&self, slot: Slot) -> bool {
+        let wanted = self.run.wanted();
+        match slot {
+            Slot::Flight(at, attempt) => {
+                wanted.contains(Effect::Send(at, attempt))
+                    || wanted.contains(Effect::Watch(at, attempt))
+            }
+            Slot::Sleep(at, attempt) => wanted.contains(Effect::Sleep(at, attempt)),
+            Slot::Cancel(at, attempt) => wanted.contains(Effect::Cancel(at, attempt)),
+            Slot::GiveUp(at, attempt) => wanted.contains(Effect::GiveUp(at, attempt)),
+            Slot::Deadline => wanted.contains(Effect::Deadline),
+        }
+    }
+
+    async fn begin(&mut self, slot: Slot) -> Result<(), ExecutorError> {
+        match slot {
+            Slot::Flight(at, attempt) => self.begin_flight(at, attempt).await?,
+            Slot::Cancel(at, attempt) => self.begin_cancel(at, attempt),
+            Slot::Sleep(at, attempt) => {
+                if let Phase::BackingOff { until, .. } = self.run.at(at).phase {
+                    let step = self.step_id(at);
+                    self.remind(slot, until, move || Input::Woken { step, attempt });
+                }
+            }
+            Slot::GiveUp(at, attempt) => {
+                if let Phase::Canceling { since, .. } = self.run.at(at).phase {
+                    let step = self.step_id(at);
+                    self.remind(slot, after(since, CANCEL_GRACE), move || Input::CancelSettled {
+                        step,
+                        attempt,
+                        at: Timestamp::now(),
+                        confirmed: false,
+                    });
+                }
+            }
+            Slot::Deadline => {
+                if let Some(deadline) = self.run.deadline() {
+                    self.remind(slot, deadline, || Input::TimedOut { at: Timestamp::now() });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn begin_flight(&mut self, at: StepIndex, attempt: u32) -> Result<(), ExecutorError> {
+        let (flight, bound) = match &self.run.at(at).phase {
+            Phase::Sending(flight) => (flight.clone(), None),
+            Phase::Watching(flight, task) => (flight.clone(), Some(task.clone())),
+            Phase::Canceling { flight, task, .. } => (flight.clone(), task.clone()),
+            _ => return Ok(()),
+        };
+        let message = self.message_of(at, &flight).await?;
+        let reporter = self.reporter(at, attempt);
+        let interface = flight.intent.interface.clone();
+        let client = match Client::new(self.shared.outbound.clone(), interface) {
+            Ok(client) => client,
+            Err(error) => {
+                let report = reporter.unusable(&flight.intent, &error.to_string())?;
+                let to = self.report_to.clone();
+                self.flights.start(Slot::Flight(at, attempt), async move {
+                    let _ = to.send(report).await;
+                });
+                return Ok(());
+            }
+        };
+        let deadline = self.run.attempt_deadline(at, &flight);
+        let timeout = self.run.shape().step(at).timeout;
+        let intent = flight.intent;
+        let flight = Attempt { client, intent, message, bound, deadline, timeout, reporter };
+        self.flights.start(Slot::Flight(at, attempt), fly(flight));
+        Ok(())
+    }
+
+    /// The Message of an attempt: from memory when it was built just now, else as the journal has it.
+    async fn message_of(
+        &mut self,
+        at: StepIndex,
+        flight: &Flight,
+    ) -> Result<Arc<Message>, ExecutorError> {
+        if let Some(message) = self.messages.remove(&(at, flight.attempt)) {
+            return Ok(message);
+        }
+        let json = self.load(&flight.intent.message).await?;
+        Ok(Arc::new(json.read()?))
+    }
+
+    fn begin_cancel(&mut self, at: StepIndex, attempt: u32) {
+        let Some((intent, task, give_up_at)) = self.run.to_cancel(at, attempt) else {
+            return;
+        };
+        let client = Client::new(self.shared.outbound.clone(), intent.interface.clone());
+        let task_id = task.task_id.clone();
+        let step = self.step_id(at);
+        let to = self.report_to.clone();
+        self.flights.start(Slot::Cancel(at, attempt), async move {
+            let confirmed = match client {
+                Ok(client) => confirm_cancel(Cancel { client, task_id, give_up_at }).await,
+                // An agent that cannot be called cannot be told either.
+                Err(_) => false,
+            };
+            let at = Timestamp::now();
+            tell(&to, Input::CancelSettled { step, attempt, at, confirmed }).await;
+        });
+    }
+
+    fn remind(
+        &mut self,
+        slot: Slot,
+        at: Timestamp,
+        input: impl FnOnce() -> Input + Send + 'static,
+    ) {
+        let to = self.report_to.clone();
+        self.flights.start(slot, async move {
+            tokio::time::sleep(until(at)).await;
+            tell(&to, input()).await;
+        });
+    }
+
+    /// A task broke down: its attempt fails, anything else is started again by the next driver.
+    pub(super) fn mourn(&mut self, slot: Slot, why: &str) {
+        tracing::error!(?slot, why, "a task of the run broke down");
+        let Slot::Flight(at, attempt) = slot else {
+            return;
+        };
+        let Some(flight) = self.run.at(at).flight().cloned() else {
+            return;
+        };
+        match self.reporter(at, attempt).broken(&flight.intent, why) {
+            Ok(report) => self.take(report),
+            Err(error) => tracing::error!(%error, "a report cannot be written"),
+        }
+    }
+
+    fn step_id(&self, at: StepIndex) -> crate::run::StepId {
+        self.run.shape().step(at).id.clone()
+    }
+}
+
+async fn tell(to: &mpsc::Sender<Report>, input: Input) {
+    // A driver that is gone has no use for it.
+    let _ = to.send(Report::of(input)).await;
+}

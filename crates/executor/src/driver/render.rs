@@ -1,0 +1,149 @@
+//! From a step's templates to the Message that its agent gets.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use jiff::Timestamp;
+use planner::{Binding, ErrorClass, RunView, Scope, StepError, StepResult, StepState};
+use protocol::{
+    model::metadata,
+    v1::{Message, Part},
+};
+use store::Write;
+
+use super::Driver;
+use crate::{
+    ExecutorError,
+    id::{Purpose, message_id},
+    report::{Report, body_of},
+    run::{Input, Intent, Rendered, StepId, StepIndex},
+};
+
+impl Driver {
+    /// Evaluates `when` (before the first attempt) and the message of a step.
+    pub(super) async fn render(&mut self, at: StepIndex) -> Result<Report, ExecutorError> {
+        let plan = Arc::clone(&self.plan);
+        let step = &plan.workflow.steps[at.position()];
+        let scope = self.scope(&step.reads).await?;
+        if self.run.at(at).attempts == 0
+            && let Some(condition) = &step.when
+        {
+            match planner::evaluate_when(&plan.workflow, at.position(), &scope) {
+                Ok(true) => (),
+                Ok(false) => {
+                    let condition = condition.source().to_owned();
+                    return Ok(self.rendered(at, Rendered::Skip { condition }));
+                }
+                Err(error) => return self.cannot_render(at, &error.to_string()),
+            }
+        }
+        match planner::render_message(&plan.workflow, at.position(), &scope) {
+            Ok(parts) => self.intend(at, &plan.bindings[at.position()], parts),
+            Err(error) => self.cannot_render(at, &error.to_string()),
+        }
+    }
+
+    /// Evaluates the outputs of the run.
+    pub(super) async fn conclude(&mut self) -> Result<Report, ExecutorError> {
+        let plan = Arc::clone(&self.plan);
+        let scope = self.scope(&plan.workflow.outputs_read).await?;
+        let mut blobs = Vec::new();
+        let outputs = match planner::evaluate_outputs(&plan.workflow, &scope) {
+            Ok(artifacts) => Ok(body_of(&self.shared.account, &artifacts, &mut blobs)?),
+            Err(error) => Err(StepError {
+                step: String::new(),
+                class: ErrorClass::Invalid,
+                message: error.to_string(),
+                attempt: 0,
+            }),
+        };
+        let input = Input::Concluded { at: Timestamp::now(), outputs };
+        Ok(Report { blobs, ..Report::of(input) })
+    }
+
+    async fn scope(&mut self, reads: &[usize]) -> Result<Scope, ExecutorError> {
+        let start = self.start().await?;
+        let plan = Arc::clone(&self.plan);
+        let mut steps = BTreeMap::new();
+        for position in reads {
+            let result = self.result(index(*position)).await?;
+            steps.insert(plan.workflow.steps[*position].id.clone(), result);
+        }
+        let header = self.run.header();
+        let run = RunView {
+            id: self.id.to_string(),
+            context_id: header.map(|header| header.context_id.clone()).unwrap_or_default(),
+            workflow: plan.workflow.name.clone(),
+            error: None,
+            started_at: self.run.started_at().map(|at| at.to_string()).unwrap_or_default(),
+        };
+        Ok(Scope { inputs: start.inputs, steps, run, start: start.parts })
+    }
+
+    fn intend(
+        &mut self,
+        at: StepIndex,
+        binding: &Binding,
+        parts: Vec<Part>,
+    ) -> Result<Report, ExecutorError> {
+        let attempt = self.run.at(at).attempts + 1;
+        let step = self.run.shape().step(at).id.clone();
+        let id = message_id(&self.id, step.as_str(), attempt, Purpose::Send);
+        let mut message = Message::user(parts)
+            .with_id(id.as_str())
+            .with_context(self.contexts.offer(&binding.agent))
+            .with_metadata(metadata::ATTEMPT, id.as_str());
+        message.reference_task_ids = self.references(at);
+        let mut blobs: Vec<Write> = Vec::new();
+        let intent = Intent {
+            message_id: id,
+            agent: binding.agent.clone(),
+            interface: binding.interface.clone(),
+            streaming: binding.streaming,
+            message: body_of(&self.shared.account, &message, &mut blobs)?,
+        };
+        let report = self.rendered(at, Rendered::Send(Arc::new(intent)));
+        Ok(Report { blobs, message: Some(Arc::new(message)), ..report })
+    }
+
+    /// Task ids of the nearest ancestors on the same agent; one that left no Task stands back for its own.
+    fn references(&self, at: StepIndex) -> Vec<String> {
+        let mut ids = Vec::new();
+        let mut open: Vec<usize> = self.plan.references[at.position()].clone();
+        let mut seen = std::collections::BTreeSet::new();
+        while let Some(position) = open.pop() {
+            if !seen.insert(position) {
+                continue;
+            }
+            match &self.run.at(index(position)).task {
+                Some(task) => ids.push((position, task.task_id.clone())),
+                None => open.extend(&self.plan.references[position]),
+            }
+        }
+        ids.sort();
+        ids.into_iter().map(|(_, id)| id).collect()
+    }
+
+    fn cannot_render(&self, at: StepIndex, why: &str) -> Result<Report, ExecutorError> {
+        let error = StepError {
+            step: self.run.shape().step(at).id.to_string(),
+            class: ErrorClass::Invalid,
+            message: why.to_owned(),
+            attempt: self.run.at(at).attempts,
+        };
+        let result =
+            StepResult { error: Some(error.clone()), ..StepResult::new(StepState::Failed) };
+        let mut blobs = Vec::new();
+        let body = body_of(&self.shared.account, &result, &mut blobs)?;
+        let report = self.rendered(at, Rendered::Fail { error, result: body });
+        Ok(Report { blobs, result: Some(Arc::new(result)), ..report })
+    }
+
+    fn rendered(&self, at: StepIndex, rendered: Rendered) -> Report {
+        let step: StepId = self.run.shape().step(at).id.clone();
+        Report::of(Input::Rendered { step, at: Timestamp::now(), rendered })
+    }
+}
+
+fn index(position: usize) -> StepIndex {
+    StepIndex(u32::try_from(position).expect("a plan has fewer than 2^32 steps"))
+}

@@ -1,0 +1,61 @@
+//! What can go wrong while executing, as opposed to what can go wrong in a step.
+
+use store::StoreError;
+
+use crate::RunId;
+
+/// A failure of the executor itself. A step that fails is not one: that is an outcome of its run.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecutorError {
+    /// The store refused or could not be reached.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Something the executor wrote cannot be read back, or the other way round.
+    #[error("a record of the run cannot be read or written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The journal was written by a newer version.
+    #[error(
+        "the run was recorded in journal version {version}, and this program reads up to {known}: \
+         use a newer version of Convoke"
+    )]
+    NewerJournal {
+        /// Version found.
+        version: u32,
+        /// Newest version known.
+        known: u32,
+    },
+    /// No such run, or not in this account.
+    #[error("no run `{run}` in this data folder; `convoke runs list` shows those there are")]
+    UnknownRun {
+        /// The id asked for.
+        run: RunId,
+    },
+    /// The run belongs to another process.
+    #[error("run `{run}` is being driven by another process")]
+    OwnedElsewhere {
+        /// The run.
+        run: RunId,
+    },
+    /// A blob that an event names is not there.
+    #[error("run `{run}`: its record names content {blob} that the store does not have")]
+    MissingBlob {
+        /// The run.
+        run: RunId,
+        /// Its digest.
+        blob: store::BlobId,
+    },
+    /// The driver of a run had to stop.
+    #[error("run `{run}` stopped before its end: {why}; it can be resumed from where it stands")]
+    DriverStopped {
+        /// The run.
+        run: RunId,
+        /// What stopped it.
+        why: String,
+    },
+    /// The run has not ended, and nobody here drives it.
+    #[error("run `{run}` is not being driven by this process")]
+    NotDriven {
+        /// The run.
+        run: RunId,
+    },
+}

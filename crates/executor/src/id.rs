@@ -1,0 +1,92 @@
+//! Ids that the executor makes.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Names a run: a UUIDv7 as text. Also the id of the A2A Task that the run is the inside of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(Arc<str>);
+
+impl RunId {
+    /// A new id; later ones sort after earlier ones.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self(Uuid::now_v7().to_string().into())
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A text that is no run id.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not a run id: expected a UUID such as 0198c0de-7a11-7000-8000-000000000000")]
+pub struct NotARunId(String);
+
+impl FromStr for RunId {
+    type Err = NotARunId;
+
+    fn from_str(text: &str) -> Result<Self, NotARunId> {
+        match text.parse::<Uuid>() {
+            Ok(id) => Ok(Self(id.to_string().into())),
+            Err(_) => Err(NotARunId(text.to_owned())),
+        }
+    }
+}
+
+/// Why a Message is sent: one of the things that its messageId is derived from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// An attempt's first Message.
+    Send,
+    /// The same content once more, to an agent that refuses our contextId.
+    SendWithoutContext,
+}
+
+/// Derives a messageId: equal for a re-send of the same thing, new for a retry (UUIDv5, RFC 9562 §5.5).
+#[must_use]
+pub(crate) fn message_id(run: &RunId, step: &str, attempt: u32, purpose: Purpose) -> String {
+    let purpose = match purpose {
+        Purpose::Send => "send",
+        Purpose::SendWithoutContext => "send_without_context",
+    };
+    // Item and turn stand at their first values until steps repeat.
+    let name = format!("{run}/{step}/0/{attempt}/{purpose}/0");
+    Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_id_is_new_for_a_retry_and_the_same_for_a_resend() {
+        let run: RunId = "0198c0de-7a11-7000-8000-000000000000".parse().unwrap();
+        let first = message_id(&run, "flight", 1, Purpose::Send);
+        assert_eq!(first, message_id(&run, "flight", 1, Purpose::Send));
+        assert_ne!(first, message_id(&run, "flight", 2, Purpose::Send));
+        assert_ne!(first, message_id(&run, "hotel", 1, Purpose::Send));
+        assert_ne!(first, message_id(&run, "flight", 1, Purpose::SendWithoutContext));
+    }
+
+    #[test]
+    fn what_is_no_uuid_is_no_run_id() {
+        assert_eq!(
+            "yesterday".parse::<RunId>().unwrap_err().to_string(),
+            "`yesterday` is not a run id: expected a UUID such as \
+             0198c0de-7a11-7000-8000-000000000000"
+        );
+    }
+}

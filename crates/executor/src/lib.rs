@@ -1,0 +1,30 @@
+//! Runs plans durably: pure run core, drivers, remote-task following, recovery.
+//!
+//! ```text
+//! inputs → Run::step → events → one commit → effects → reports → inputs
+//! ```
+//!
+//! [`run`] is the pure core; its journal is the truth. A driver per run owns all that is impure around it. What
+//! others see of a run they read from the journal: [`Runs`].
+
+mod body;
+mod context;
+mod driver;
+mod error;
+mod executor;
+mod flights;
+mod id;
+mod journal;
+mod ownership;
+mod remote;
+mod report;
+pub mod run;
+mod runs;
+
+pub use body::{Body, Json};
+pub use error::ExecutorError;
+pub use executor::{Executor, NewRun};
+pub use id::{NotARunId, RunId};
+pub use journal::RunSummary;
+pub use run::projection::RunState;
+pub use runs::{Recorded, RunPage, Runs};

@@ -1,0 +1,170 @@
+//! What an agent's answers add up to. Pure: absorbs events, says when the attempt is over.
+
+use planner::ErrorClass;
+use protocol::{
+    artifacts::Aggregator,
+    v1::{Artifact, Message, StreamResponse, Task, TaskState, TaskStatus, stream_response::Payload},
+};
+
+use crate::run::RemoteTask;
+
+/// Follows one attempt's Task through snapshots and updates.
+#[derive(Debug, Default)]
+pub(crate) struct Follower {
+    task: Option<RemoteTask>,
+    status: Option<TaskStatus>,
+    artifacts: Aggregator,
+}
+
+/// How an attempt ended.
+#[derive(Debug)]
+pub(crate) enum Ending {
+    /// A direct Message: an answer without a Task.
+    Answered(Box<Message>),
+    /// The Task is COMPLETED.
+    Completed(Box<Finished>),
+    /// Anything else.
+    Failed(Defeat),
+}
+
+/// A completed Task.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// Its ids.
+    pub(crate) task: RemoteTask,
+    /// Everything it made.
+    pub(crate) artifacts: Vec<Artifact>,
+    /// The last word.
+    pub(crate) status_message: Option<Message>,
+}
+
+/// Why an attempt failed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Defeat {
+    pub(crate) class: ErrorClass,
+    pub(crate) message: String,
+    /// Whether the remote Task is known to be over.
+    pub(crate) remote_ended: bool,
+    /// How long the agent asks to be left alone.
+    pub(crate) retry_after: Option<std::time::Duration>,
+}
+
+impl Defeat {
+    pub(crate) fn new(class: ErrorClass, message: String) -> Self {
+        Self { class, message, remote_ended: false, retry_after: None }
+    }
+
+    fn by_agent(class: ErrorClass, message: String) -> Self {
+        Self { remote_ended: true, ..Self::new(class, message) }
+    }
+}
+
+impl Follower {
+    /// Goes on with a Task that is known from the journal.
+    pub(crate) fn of(task: RemoteTask) -> Self {
+        Self { task: Some(task), ..Self::default() }
+    }
+
+    /// The Task, once one is known.
+    pub(crate) fn task(&self) -> Option<&RemoteTask> {
+        self.task.as_ref()
+    }
+
+    /// Takes one event of a stream; `Some` when the attempt is over.
+    pub(crate) fn absorb(&mut self, event: StreamResponse) -> Option<Ending> {
+        match event.payload {
+            Some(Payload::Task(task)) => self.snapshot(task),
+            Some(Payload::Message(message)) => Some(Ending::Answered(Box::new(message))),
+            Some(Payload::StatusUpdate(update)) => {
+                if let Some(mix_up) = self.check(&update.task_id) {
+                    return Some(mix_up);
+                }
+                self.note_task(&update.task_id, &update.context_id);
+                self.status = update.status;
+                self.ending()
+            }
+            Some(Payload::ArtifactUpdate(update)) => {
+                if let Some(mix_up) = self.check(&update.task_id) {
+                    return Some(mix_up);
+                }
+                self.note_task(&update.task_id, &update.context_id);
+                self.artifacts.apply(&update).err().map(|unusable| {
+                    Ending::Failed(Defeat::new(ErrorClass::Failed, unusable.to_string()))
+                })
+            }
+            None => None,
+        }
+    }
+
+    /// Takes a Task as a whole: it replaces all that was known.
+    pub(crate) fn snapshot(&mut self, task: Task) -> Option<Ending> {
+        if let Some(mix_up) = self.check(&task.id) {
+            return Some(mix_up);
+        }
+        self.note_task(&task.id, &task.context_id);
+        self.artifacts.replace_all(task.artifacts);
+        self.status = task.status;
+        self.ending()
+    }
+
+    fn check(&self, task_id: &str) -> Option<Ending> {
+        let known = &self.task.as_ref()?.task_id;
+        (known != task_id).then(|| {
+            Ending::Failed(Defeat::new(
+                ErrorClass::Failed,
+                format!(
+                    "the agent answered about Task `{task_id}`, but the attempt follows `{known}`"
+                ),
+            ))
+        })
+    }
+
+    fn note_task(&mut self, task_id: &str, context_id: &str) {
+        if self.task.is_none() {
+            self.task = Some(RemoteTask {
+                task_id: task_id.to_owned(),
+                context_id: context_id.to_owned(),
+            });
+        }
+    }
+
+    fn ending(&mut self) -> Option<Ending> {
+        let status = self.status.as_ref()?;
+        let said = |what: &str| match status.text() {
+            Some(text) => format!("{what}: {text}"),
+            None => format!("{what} without saying why"),
+        };
+        let defeat = match status.state() {
+            TaskState::Completed => return Some(self.finished()),
+            TaskState::Failed => {
+                Defeat::by_agent(ErrorClass::Failed, said("the agent's Task failed"))
+            }
+            TaskState::Rejected => {
+                Defeat::by_agent(ErrorClass::Rejected, said("the agent rejected the Message"))
+            }
+            TaskState::Canceled => {
+                Defeat::by_agent(ErrorClass::Failed, said("the agent canceled its Task"))
+            }
+            TaskState::InputRequired => Defeat::new(
+                ErrorClass::Failed,
+                said("the agent asks for input, and a run cannot pass questions on yet"),
+            ),
+            TaskState::Unspecified
+            | TaskState::Submitted
+            | TaskState::Working
+            | TaskState::AuthRequired => return None,
+        };
+        Some(Ending::Failed(defeat))
+    }
+
+    fn finished(&mut self) -> Ending {
+        Ending::Completed(Box::new(Finished {
+            task: self.task.clone().unwrap_or_else(|| RemoteTask {
+                task_id: String::new(),
+                context_id: String::new(),
+            }),
+            artifacts: std::mem::take(&mut self.artifacts).into_artifacts(),
+            status_message: self.status.take().and_then(|status| status.message),
+        }))
+    }
+}

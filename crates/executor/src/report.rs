@@ -1,0 +1,233 @@
+//! What the tasks of a driver tell it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use planner::{StepError, StepResult, StepState};
+use protocol::{model::metadata, v1::Message};
+use serde::Serialize;
+use store::{AccountId, BlobId, Write};
+use tokio::sync::mpsc;
+
+use crate::{
+    ExecutorError, RunId,
+    body::{Body, INLINE_BYTES, Json},
+    id::{Purpose, message_id},
+    remote::{Attempt, Defeat, Ending},
+    run::{Failure, Input, Intent, RemoteTask, StepId, Wait},
+};
+
+/// Reports that may wait for a driver. It drains them all before each commit, so this many share one flush;
+/// a sender that finds the queue full waits, and with it the agent's stream.
+pub(crate) const QUEUE: usize = 1_024;
+
+/// One fact for the driver, with what has to be committed along with it.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) input: Input,
+    /// Blobs that the input's bodies name.
+    pub(crate) blobs: Vec<Write>,
+    /// The contextId that an agent uses.
+    pub(crate) context: Option<ContextSeen>,
+    /// The result in memory, so that later steps need not read it back.
+    pub(crate) result: Option<Arc<StepResult>>,
+    /// The Message in memory, so that sending need not read it back.
+    pub(crate) message: Option<Arc<Message>>,
+}
+
+/// An agent's word for our context.
+#[derive(Debug)]
+pub(crate) struct ContextSeen {
+    pub(crate) agent: String,
+    pub(crate) context_id: String,
+}
+
+impl Report {
+    /// A fact that brings nothing along.
+    pub(crate) fn of(input: Input) -> Self {
+        Self { input, blobs: Vec::new(), context: None, result: None, message: None }
+    }
+}
+
+/// Makes a body of a value, and the write of its blob when it is large.
+pub(crate) fn body_of<T: Serialize>(
+    account: &AccountId,
+    value: &T,
+    blobs: &mut Vec<Write>,
+) -> Result<Body, ExecutorError> {
+    let json = Json::of(value)?;
+    if json.text().len() <= INLINE_BYTES {
+        return Ok(Body::Inline(json));
+    }
+    let bytes = Bytes::copy_from_slice(json.text().as_bytes());
+    let id = BlobId::of(&bytes);
+    blobs.push(Write::Blob { account: account.clone(), id: id.clone(), bytes });
+    Ok(Body::Blob(id))
+}
+
+/// Reports about one attempt.
+#[derive(Clone)]
+pub(crate) struct Reporter {
+    pub(crate) account: AccountId,
+    pub(crate) run: RunId,
+    pub(crate) step: StepId,
+    pub(crate) attempt: u32,
+    pub(crate) to: mpsc::Sender<Report>,
+}
+
+impl Reporter {
+    /// The agent made a Task.
+    pub(crate) async fn bound(&self, task: RemoteTask) {
+        let input =
+            Input::Bound { step: self.step.clone(), attempt: self.attempt, task };
+        self.send(Report::of(input)).await;
+    }
+
+    /// The attempt is over.
+    pub(crate) async fn ended(&self, attempt: &Attempt, ending: Ending) {
+        let report = match ending {
+            Ending::Failed(defeat) if self.is_about_context(attempt, &defeat) => {
+                self.without_context(attempt)
+            }
+            Ending::Failed(defeat) => self.failed(&attempt.intent, &defeat),
+            Ending::Answered(message) => {
+                let context_id = message.context_id.clone();
+                let result = StepResult { message: Some(*message), ..self.completed(attempt) };
+                self.succeeded(attempt, result, None, context_id)
+            }
+            Ending::Completed(finished) => {
+                let task = Some(finished.task.clone());
+                let context_id = finished.task.context_id.clone();
+                let result = StepResult {
+                    task_id: Some(finished.task.task_id),
+                    context_id: Some(finished.task.context_id),
+                    artifacts: finished.artifacts,
+                    status_message: finished.status_message,
+                    ..self.completed(attempt)
+                };
+                self.succeeded(attempt, result, task, context_id)
+            }
+        };
+        match report {
+            Ok(report) => self.send(report).await,
+            // Nothing here fails but writing a value of ours as JSON.
+            Err(error) => tracing::error!(%error, step = %self.step, "a report cannot be written"),
+        }
+    }
+
+    /// Ends an attempt whose agent cannot be called at all.
+    pub(crate) fn unusable(&self, intent: &Intent, why: &str) -> Result<Report, ExecutorError> {
+        let message = format!("agent `{}` cannot be called: {why}", intent.agent);
+        self.failed(intent, &Defeat::new(planner::ErrorClass::Invalid, message))
+    }
+
+    /// Ends an attempt whose task broke down.
+    pub(crate) fn broken(&self, intent: &Intent, why: &str) -> Result<Report, ExecutorError> {
+        let defeat = Defeat::new(planner::ErrorClass::Failed, format!("internal error: {why}"));
+        self.failed(intent, &defeat)
+    }
+
+    fn completed(&self, attempt: &Attempt) -> StepResult {
+        StepResult {
+            agent: Some(attempt.intent.agent.clone()),
+            ..StepResult::new(StepState::Completed)
+        }
+    }
+
+    fn succeeded(
+        &self,
+        attempt: &Attempt,
+        result: StepResult,
+        task: Option<RemoteTask>,
+        context_id: String,
+    ) -> Result<Report, ExecutorError> {
+        let mut blobs = Vec::new();
+        let input = Input::Succeeded {
+            step: self.step.clone(),
+            attempt: self.attempt,
+            at: Timestamp::now(),
+            task,
+            result: body_of(&self.account, &result, &mut blobs)?,
+        };
+        let agent = attempt.intent.agent.clone();
+        Ok(Report {
+            blobs,
+            context: Some(ContextSeen { agent, context_id }),
+            result: Some(Arc::new(result)),
+            ..Report::of(input)
+        })
+    }
+
+    fn failed(&self, intent: &Intent, defeat: &Defeat) -> Result<Report, ExecutorError> {
+        let error = StepError {
+            step: self.step.to_string(),
+            class: defeat.class,
+            message: defeat.message.clone(),
+            attempt: self.attempt,
+        };
+        let result = StepResult {
+            agent: Some(intent.agent.clone()),
+            error: Some(error.clone()),
+            ..StepResult::new(StepState::Failed)
+        };
+        let mut blobs = Vec::new();
+        let failure = Failure {
+            error,
+            result: body_of(&self.account, &result, &mut blobs)?,
+            remote_ended: defeat.remote_ended,
+            wait: Wait { jitter: draw(), at_least: defeat.retry_after },
+        };
+        let input = Input::Failed {
+            step: self.step.clone(),
+            attempt: self.attempt,
+            at: Timestamp::now(),
+            failure: Box::new(failure),
+        };
+        Ok(Report { blobs, result: Some(Arc::new(result)), ..Report::of(input) })
+    }
+
+    /// Law 8: a first Message that carried our context and is invalid to the agent gets one more chance.
+    fn is_about_context(&self, attempt: &Attempt, defeat: &Defeat) -> bool {
+        let carried_context = !attempt.message.context_id.is_empty();
+        let is_unbound = attempt.bound.is_none() && !defeat.remote_ended;
+        carried_context && is_unbound && defeat.class == planner::ErrorClass::Invalid
+    }
+
+    fn without_context(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {
+        let id = message_id(
+            &self.run,
+            self.step.as_str(),
+            self.attempt,
+            Purpose::SendWithoutContext,
+        );
+        let mut message = Message::clone(&attempt.message);
+        message.context_id.clear();
+        message.message_id.clone_from(&id);
+        let message = message.with_metadata(metadata::ATTEMPT, id.as_str());
+        let mut blobs = Vec::new();
+        let intent = Intent {
+            message_id: id,
+            message: body_of(&self.account, &message, &mut blobs)?,
+            ..Intent::clone(&attempt.intent)
+        };
+        let input = Input::ContextRefused {
+            step: self.step.clone(),
+            attempt: self.attempt,
+            intent: Arc::new(intent),
+        };
+        Ok(Report { blobs, message: Some(Arc::new(message)), ..Report::of(input) })
+    }
+
+    async fn send(&self, report: Report) {
+        // A driver that is gone has no use for it: whoever takes the run over asks the agent again.
+        let _ = self.to.send(report).await;
+    }
+}
+
+/// A number from 0..1 for the jitter of a back-off.
+fn draw() -> f64 {
+    let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
+    // The version and variant bits of a v4 are not in the upper half of the first word.
+    f64::from(u32::try_from(high >> 32).unwrap_or_default()) / (f64::from(u32::MAX) + 1.0)
+}

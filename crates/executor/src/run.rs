@@ -1,0 +1,218 @@
+//! The pure core of a run: no I/O, no clock, no randomness.
+//!
+//! [`Run::step`] takes one input, decides and applies in one pass, and returns the events to commit.
+//! [`Run::apply`] is the same code path and replays a journal. What has to be done is a function of the
+//! state, kept up to date by every event: [`Run::effects`]. A restart is replay, then `Resumed`.
+
+mod apply;
+mod decide;
+mod effect;
+mod event;
+mod input;
+pub mod projection;
+#[cfg(test)]
+mod proof;
+mod shape;
+mod step;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use jiff::Timestamp;
+
+pub use self::{
+    effect::{Effect, Effects},
+    event::{Header, Intent, Next, Outcome, RemoteTask, RunError, RunEvent, SkipReason, StepId},
+    input::{Failure, Input, Rendered, Wait},
+    shape::{Shape, StepIndex, StepShape},
+    step::{Flight, Phase, Settled, Step},
+};
+
+/// How long a remote Task that is no longer wanted may take to confirm its end.
+pub const CANCEL_GRACE: Duration = Duration::from_secs(10);
+
+/// A run's state in memory.
+#[derive(Clone, Debug)]
+pub struct Run {
+    shape: Arc<Shape>,
+    steps: Vec<Step>,
+    header: Option<Box<Header>>,
+    started_at: Option<Timestamp>,
+    /// The newest time seen in any input or event.
+    now: Timestamp,
+    /// Steps that are not settled.
+    unsettled: usize,
+    /// Unsettled steps that hold a slot or have had an attempt: what a halt has to visit.
+    active: BTreeSet<StepIndex>,
+    /// How many of the active ones hold a slot.
+    slots_taken: usize,
+    /// Free to run, in plan order.
+    ready: BTreeSet<StepIndex>,
+    /// To be skipped by the next decision.
+    to_skip: BTreeSet<StepIndex>,
+    /// Remote Tasks of failed attempts that still have to be told to stop.
+    orphans: BTreeMap<(StepIndex, u32), Orphan>,
+    halt: Option<Outcome>,
+    outcome: Option<(Timestamp, Outcome)>,
+    effects: Effects,
+    /// Counts visits to steps: what the proof of linear cost looks at.
+    work: u64,
+}
+
+/// A remote Task whose attempt is over on our side only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Orphan {
+    /// What was sent, and where.
+    pub intent: Arc<Intent>,
+    /// Where to find it.
+    pub task: RemoteTask,
+    /// The grace counts from here.
+    pub since: Timestamp,
+}
+
+impl Run {
+    /// Prepares a run that has not started.
+    #[must_use]
+    pub fn new(shape: Arc<Shape>) -> Self {
+        let steps: Vec<Step> = shape
+            .indices()
+            .map(|at| Step::new(shape.step(at).dependencies))
+            .collect();
+        Self {
+            unsettled: steps.len(),
+            steps,
+            shape,
+            header: None,
+            started_at: None,
+            now: Timestamp::UNIX_EPOCH,
+            active: BTreeSet::new(),
+            slots_taken: 0,
+            ready: BTreeSet::new(),
+            to_skip: BTreeSet::new(),
+            orphans: BTreeMap::new(),
+            halt: None,
+            outcome: None,
+            effects: Effects::default(),
+            work: 0,
+        }
+    }
+
+    /// Takes one input: decides, applies, and returns what has to be committed before anything is done.
+    ///
+    /// Stale and repeated inputs return nothing. Costs O(degree of the step), a halt O(steps in flight).
+    pub fn step(&mut self, input: Input) -> Vec<RunEvent> {
+        let mut events = Vec::new();
+        if self.outcome.is_some() {
+            return events;
+        }
+        if let Some(event) = self.decide(input) {
+            self.record(event, &mut events);
+        }
+        self.follow_up(&mut events);
+        events
+    }
+
+    /// What the state wants done, and what of it changed.
+    pub fn effects(&mut self) -> &mut Effects {
+        &mut self.effects
+    }
+
+    /// What the state wants done, read only.
+    #[must_use]
+    pub fn wanted(&self) -> &Effects {
+        &self.effects
+    }
+
+    /// The graph and policies.
+    #[must_use]
+    pub fn shape(&self) -> &Arc<Shape> {
+        &self.shape
+    }
+
+    /// What the run is pinned to; `None` before `RunStarted`.
+    #[must_use]
+    pub fn header(&self) -> Option<&Header> {
+        self.header.as_deref()
+    }
+
+    /// When it started.
+    #[must_use]
+    pub fn started_at(&self) -> Option<Timestamp> {
+        self.started_at
+    }
+
+    /// When the run's own timeout passes.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.started_at.map(|at| after(at, self.shape.timeout))
+    }
+
+    /// How and when it ended; `None` while it goes on.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref().map(|(_, outcome)| outcome)
+    }
+
+    /// When it ended.
+    #[must_use]
+    pub fn finished_at(&self) -> Option<Timestamp> {
+        self.outcome.as_ref().map(|(at, _)| *at)
+    }
+
+    /// Why no further step starts; `None` while steps may start.
+    #[must_use]
+    pub fn halt(&self) -> Option<&Outcome> {
+        self.halt.as_ref()
+    }
+
+    /// One step.
+    #[must_use]
+    pub fn at(&self, at: StepIndex) -> &Step {
+        &self.steps[at.position()]
+    }
+
+    /// How many steps are settled.
+    #[must_use]
+    pub fn settled(&self) -> usize {
+        self.steps.len() - self.unsettled
+    }
+
+    /// All steps in plan order.
+    pub fn steps(&self) -> impl Iterator<Item = (&StepId, &Step)> {
+        self.shape
+            .indices()
+            .map(|at| (&self.shape.step(at).id, &self.steps[at.position()]))
+    }
+
+    /// When an attempt that started at `flight.started_at` times out.
+    #[must_use]
+    pub fn attempt_deadline(&self, at: StepIndex, flight: &Flight) -> Timestamp {
+        after(flight.started_at, self.shape.step(at).timeout)
+    }
+
+    /// The Task that [`Effect::Cancel`] is about, what was sent to get it, and when to stop trying.
+    #[must_use]
+    pub fn to_cancel(&self, at: StepIndex, attempt: u32) -> Option<(&Intent, &RemoteTask, Timestamp)> {
+        if let Phase::Canceling {
+            flight,
+            task: Some(task),
+            since,
+        } = &self.at(at).phase
+            && flight.attempt == attempt
+        {
+            return Some((&flight.intent, task, after(*since, CANCEL_GRACE)));
+        }
+        let orphan = self.orphans.get(&(at, attempt))?;
+        Some((&orphan.intent, &orphan.task, after(orphan.since, CANCEL_GRACE)))
+    }
+}
+
+/// `at + length`, at most the end of time.
+#[must_use]
+pub(crate) fn after(at: Timestamp, length: Duration) -> Timestamp {
+    at.saturating_add(jiff::SignedDuration::try_from(length).unwrap_or(jiff::SignedDuration::MAX))
+        .unwrap_or(Timestamp::MAX)
+}

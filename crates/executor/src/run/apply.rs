@@ -1,0 +1,343 @@
+//! How an event changes the state. Infallible; live decisions and replay share it.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use planner::{ErrorClass, OnError, StepError};
+
+use super::{
+    Effect, Effects, Flight, Intent, Next, Orphan, Outcome, Phase, RemoteTask, Run, RunError,
+    RunEvent, Settled, StepId, StepIndex,
+};
+
+impl Run {
+    /// Applies one event of the journal.
+    ///
+    /// A journal is pinned to its plan; an event that names a step the plan does not have changes nothing.
+    pub fn apply(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::RunStarted { at, header } => {
+                self.pass(*at);
+                self.header = Some(header.clone());
+                self.started_at = Some(*at);
+                self.effects.add(Effect::Deadline);
+                self.release_roots();
+            }
+            RunEvent::RunResumed { at } => self.pass(*at),
+            RunEvent::StepSkipped { step, at, reason } => {
+                self.settle(step, *at, Settled::Skipped(reason.clone()));
+            }
+            RunEvent::AttemptStarted {
+                step,
+                attempt,
+                at,
+                intent,
+            } => self.start_attempt(step, *attempt, *at, intent),
+            RunEvent::ContextRefused { step, intent, .. } => self.replace_intent(step, intent),
+            RunEvent::AttemptBound { step, task, .. } => self.bind(step, task),
+            RunEvent::AttemptFailed {
+                step,
+                attempt,
+                at,
+                error,
+                next,
+                remote_ended,
+            } => {
+                self.leave_remote(step, *attempt, *at, *remote_ended);
+                self.fail_attempt(step, *attempt, *at, error, next);
+            }
+            RunEvent::StepCompleted {
+                step,
+                at,
+                task,
+                result,
+                ..
+            } => {
+                self.note_task(step, task.as_ref());
+                self.settle(step, *at, Settled::Completed(result.clone()));
+            }
+            RunEvent::StepFailed {
+                step,
+                at,
+                result,
+                error,
+            } => self.settle(step, *at, Settled::Failed(result.clone(), error.clone())),
+            RunEvent::CancelRequested { at } => self.halt_for(*at, Outcome::Canceled),
+            RunEvent::RunTimedOut { at } => {
+                let outcome = Outcome::Failed(self.timed_out());
+                self.halt_for(*at, outcome);
+            }
+            RunEvent::AttemptCanceled {
+                step, attempt, at, ..
+            } => self.forget_remote(step, *attempt, *at),
+            RunEvent::RunFinished { at, outcome } => {
+                self.pass(*at);
+                self.outcome = Some((*at, outcome.clone()));
+                self.effects.remove(Effect::Conclude);
+                self.effects.remove(Effect::Deadline);
+            }
+        }
+    }
+
+    /// The only place where a step's phase changes: keeps slots, sets and effects in step with it.
+    pub(super) fn set_phase(&mut self, at: StepIndex, phase: Phase) {
+        self.work += 1;
+        let step = &mut self.steps[at.position()];
+        let had_slot = step.holds_slot();
+        let before = step.phase.effects(at);
+        let after = phase.effects(at);
+        let is_ready = phase == Phase::Ready;
+        let is_between_attempts = step.attempts > 0 && !matches!(phase, Phase::Settled(_));
+        step.phase = phase;
+        let has_slot = step.holds_slot();
+        self.slots_taken = self.slots_taken + usize::from(has_slot) - usize::from(had_slot);
+        set_member(&mut self.active, at, has_slot || is_between_attempts);
+        set_member(&mut self.ready, at, is_ready);
+        exchange(&mut self.effects, before, after);
+    }
+
+    fn pass(&mut self, at: Timestamp) {
+        self.now = self.now.max(at);
+    }
+
+    fn release_roots(&mut self) {
+        for at in self.shape.indices() {
+            if self.at(at).open == 0 {
+                self.set_phase(at, Phase::Ready);
+            }
+        }
+    }
+
+    fn start_attempt(&mut self, step: &StepId, attempt: u32, at: Timestamp, intent: &Arc<Intent>) {
+        self.pass(at);
+        let Some(index) = self.shape.find(step) else {
+            return;
+        };
+        let found = &mut self.steps[index.position()];
+        found.attempts = attempt;
+        found.started_at.get_or_insert(at);
+        found.agent = Some(intent.agent.clone());
+        let flight = Flight {
+            attempt,
+            started_at: at,
+            intent: Arc::clone(intent),
+        };
+        self.set_phase(index, Phase::Sending(flight));
+    }
+
+    fn replace_intent(&mut self, step: &StepId, intent: &Arc<Intent>) {
+        let Some(index) = self.shape.find(step) else {
+            return;
+        };
+        if let Phase::Sending(flight) | Phase::Canceling { flight, .. } =
+            &mut self.steps[index.position()].phase
+        {
+            flight.intent = Arc::clone(intent);
+            self.effects.renew(Effect::Send(index, flight.attempt));
+        }
+    }
+
+    fn bind(&mut self, step: &StepId, task: &RemoteTask) {
+        let Some(index) = self.shape.find(step) else {
+            return;
+        };
+        self.steps[index.position()].task = Some(task.clone());
+        let phase = match self.at(index).phase.clone() {
+            Phase::Sending(flight) => Phase::Watching(flight, task.clone()),
+            Phase::Canceling { flight, since, .. } => Phase::Canceling {
+                flight,
+                since,
+                task: Some(task.clone()),
+            },
+            other => other,
+        };
+        self.set_phase(index, phase);
+    }
+
+    fn note_task(&mut self, step: &StepId, task: Option<&RemoteTask>) {
+        if let (Some(index), Some(task)) = (self.shape.find(step), task) {
+            self.steps[index.position()].task = Some(task.clone());
+        }
+    }
+
+    /// Keeps a remote Task that goes on without us, so that it is told to stop.
+    fn leave_remote(&mut self, step: &StepId, attempt: u32, at: Timestamp, remote_ended: bool) {
+        let Some(index) = self.shape.find(step) else {
+            return;
+        };
+        if let Phase::Watching(flight, task) = &self.at(index).phase
+            && !remote_ended
+        {
+            let orphan = Orphan {
+                intent: Arc::clone(&flight.intent),
+                task: task.clone(),
+                since: at,
+            };
+            self.orphans.insert((index, attempt), orphan);
+            self.effects.add(Effect::Cancel(index, attempt));
+        }
+    }
+
+    fn fail_attempt(
+        &mut self,
+        step: &StepId,
+        attempt: u32,
+        at: Timestamp,
+        error: &StepError,
+        next: &Next,
+    ) {
+        match next {
+            Next::GiveUp { result } => {
+                self.settle(step, at, Settled::Failed(result.clone(), error.clone()));
+            }
+            Next::Retry { at: until } => {
+                self.pass(at);
+                if let Some(index) = self.shape.find(step) {
+                    let until = *until;
+                    self.set_phase(index, Phase::BackingOff { attempt, until });
+                }
+            }
+        }
+    }
+
+    fn forget_remote(&mut self, step: &StepId, attempt: u32, at: Timestamp) {
+        let Some(index) = self.shape.find(step) else {
+            return;
+        };
+        if self.orphans.remove(&(index, attempt)).is_some() {
+            self.pass(at);
+            self.effects.remove(Effect::Cancel(index, attempt));
+        } else {
+            self.settle(step, at, Settled::Canceled);
+        }
+    }
+
+    fn settle(&mut self, step: &StepId, at: Timestamp, how: Settled) {
+        self.pass(at);
+        let Some(index) = self.shape.find(step) else {
+            return;
+        };
+        let halt = self.failure_of(index, step, &how);
+        let skips = self.skips_dependents(index, &how);
+        self.end_step(index, at, how);
+        let shape = Arc::clone(&self.shape);
+        for dependent in &shape.step(index).dependents {
+            self.release(*dependent, skips.then_some(index));
+        }
+        if let Some(outcome) = halt {
+            self.halt_for(at, outcome);
+        }
+    }
+
+    fn end_step(&mut self, at: StepIndex, when: Timestamp, how: Settled) {
+        self.set_phase(at, Phase::Settled(how));
+        self.steps[at.position()].settled_at = Some(when);
+        self.to_skip.remove(&at);
+        self.unsettled -= 1;
+    }
+
+    fn release(&mut self, at: StepIndex, skip_for: Option<StepIndex>) {
+        self.work += 1;
+        let step = &mut self.steps[at.position()];
+        step.open -= 1;
+        step.skip_for = step.skip_for.or(skip_for);
+        if step.open > 0 {
+            return;
+        }
+        if step.skip_for.is_some() {
+            self.to_skip.insert(at);
+        } else {
+            self.set_phase(at, Phase::Ready);
+        }
+    }
+
+    fn failure_of(&self, at: StepIndex, step: &StepId, how: &Settled) -> Option<Outcome> {
+        match how {
+            Settled::Failed(_, error) if self.shape.step(at).on_error == OnError::Fail => {
+                Some(Outcome::Failed(RunError {
+                    step: Some(step.clone()),
+                    error: error.clone(),
+                }))
+            }
+            _ => None,
+        }
+    }
+
+    fn skips_dependents(&self, at: StepIndex, how: &Settled) -> bool {
+        match how {
+            Settled::Failed(..) => self.shape.step(at).on_error == OnError::SkipDependents,
+            Settled::Skipped(super::SkipReason::DependencyFailed { .. }) => true,
+            Settled::Skipped(super::SkipReason::When { .. })
+            | Settled::Completed(_)
+            | Settled::Canceled => false,
+        }
+    }
+
+    /// No further step starts; what is in flight is told to stop. The first reason stays.
+    fn halt_for(&mut self, at: Timestamp, outcome: Outcome) {
+        self.pass(at);
+        if self.halt.is_some() {
+            return;
+        }
+        self.halt = Some(outcome);
+        self.effects.remove(Effect::Conclude);
+        for active in self.active.clone() {
+            self.halt_step(active, at);
+        }
+    }
+
+    fn halt_step(&mut self, index: StepIndex, since: Timestamp) {
+        let canceling = |flight, task| Phase::Canceling {
+            flight,
+            task,
+            since,
+        };
+        match self.at(index).phase.clone() {
+            Phase::Sending(flight) => self.set_phase(index, canceling(flight, None)),
+            Phase::Watching(flight, task) => self.set_phase(index, canceling(flight, Some(task))),
+            Phase::BackingOff { .. } | Phase::Ready | Phase::Rendering
+                if self.at(index).attempts > 0 =>
+            {
+                self.end_step(index, since, Settled::Canceled);
+            }
+            Phase::Rendering => self.set_phase(index, Phase::Ready),
+            Phase::Waiting
+            | Phase::Ready
+            | Phase::BackingOff { .. }
+            | Phase::Canceling { .. }
+            | Phase::Settled(_) => (),
+        }
+    }
+
+    fn timed_out(&self) -> RunError {
+        let seconds = self.shape.timeout.as_secs_f64();
+        RunError {
+            step: None,
+            error: StepError {
+                step: String::new(),
+                class: ErrorClass::Timeout,
+                message: format!("the run did not finish within its timeout of {seconds} s"),
+                attempt: 0,
+            },
+        }
+    }
+}
+
+fn set_member(set: &mut std::collections::BTreeSet<StepIndex>, at: StepIndex, is_member: bool) {
+    if is_member {
+        set.insert(at);
+    } else {
+        set.remove(&at);
+    }
+}
+
+fn exchange(effects: &mut Effects, before: [Option<Effect>; 2], after: [Option<Effect>; 2]) {
+    for gone in before.iter().flatten() {
+        if !after.contains(&Some(*gone)) {
+            effects.remove(*gone);
+        }
+    }
+    for new in after.iter().flatten() {
+        effects.add(*new);
+    }
+}

@@ -1,0 +1,290 @@
+//! Which event an input causes, and what follows from it at once.
+
+use jiff::Timestamp;
+use planner::StepError;
+
+use super::{
+    Effect, Failure, Input, Next, Outcome, Phase, RemoteTask, Rendered, Run, RunError, RunEvent, SkipReason,
+    StepId, StepIndex, after,
+};
+use crate::body::Body;
+
+impl Run {
+    /// The one event that an input causes; `None` for what is stale, repeated or changes nothing.
+    pub(super) fn decide(&mut self, input: Input) -> Option<RunEvent> {
+        match input {
+            Input::Start { at, header } => self
+                .header
+                .is_none()
+                .then_some(RunEvent::RunStarted { at, header }),
+            Input::Resumed { at } => self.header.as_ref().map(|_| RunEvent::RunResumed { at }),
+            Input::Rendered { step, at, rendered } => self.decide_rendered(step, at, rendered),
+            Input::Bound {
+                step,
+                attempt,
+                task,
+            } => self
+                .is_unbound(&step, attempt)
+                .then_some(RunEvent::AttemptBound {
+                    step,
+                    attempt,
+                    task,
+                }),
+            Input::ContextRefused {
+                step,
+                attempt,
+                intent,
+            } => self
+                .is_unbound(&step, attempt)
+                .then_some(RunEvent::ContextRefused {
+                    step,
+                    attempt,
+                    intent,
+                }),
+            Input::Succeeded {
+                step,
+                attempt,
+                at,
+                task,
+                result,
+            } => self.decide_succeeded(step, attempt, at, task, result),
+            Input::Failed {
+                step,
+                attempt,
+                at,
+                failure,
+            } => self.decide_failed(step, attempt, at, *failure),
+            Input::Woken { step, attempt } => self.wake(&step, attempt),
+            Input::CancelSettled {
+                step,
+                attempt,
+                at,
+                confirmed,
+            } => self
+                .is_being_canceled(&step, attempt)
+                .then_some(RunEvent::AttemptCanceled {
+                    step,
+                    attempt,
+                    at,
+                    confirmed,
+                }),
+            Input::Concluded { at, outputs } => self.decide_concluded(at, outputs),
+            Input::CancelRequested { at } => {
+                self.may_halt().then_some(RunEvent::CancelRequested { at })
+            }
+            Input::TimedOut { at } => self.may_halt().then_some(RunEvent::RunTimedOut { at }),
+        }
+    }
+
+    /// Emits what the new state calls for without further input: skips, the verdict, and free slots.
+    pub(super) fn follow_up(&mut self, events: &mut Vec<RunEvent>) {
+        while self.halt.is_none()
+            && let Some(skipped) = self.to_skip.pop_first()
+        {
+            let cause = self.steps[skipped.position()]
+                .skip_for
+                .expect("only a step with a cause is put into to_skip");
+            let event = RunEvent::StepSkipped {
+                step: self.shape.step(skipped).id.clone(),
+                at: self.now,
+                reason: SkipReason::DependencyFailed {
+                    step: self.shape.step(cause).id.clone(),
+                },
+            };
+            self.record(event, events);
+        }
+        if let Some(outcome) = self.halted_verdict() {
+            let at = self.now;
+            self.record(RunEvent::RunFinished { at, outcome }, events);
+        } else if self.is_ready_to_conclude() {
+            self.effects.add(Effect::Conclude);
+        } else {
+            self.fill_slots();
+        }
+    }
+
+    pub(super) fn record(&mut self, event: RunEvent, events: &mut Vec<RunEvent>) {
+        self.apply(&event);
+        events.push(event);
+    }
+
+    fn decide_rendered(
+        &self,
+        step: StepId,
+        at: Timestamp,
+        rendered: Rendered,
+    ) -> Option<RunEvent> {
+        let found = self.at(self.shape.find(&step)?);
+        if found.phase != Phase::Rendering {
+            return None;
+        }
+        Some(match rendered {
+            Rendered::Send(intent) => RunEvent::AttemptStarted {
+                step,
+                attempt: found.attempts + 1,
+                at,
+                intent,
+            },
+            Rendered::Skip { condition } => RunEvent::StepSkipped {
+                step,
+                at,
+                reason: SkipReason::When { condition },
+            },
+            Rendered::Fail { error, result } => RunEvent::StepFailed {
+                step,
+                at,
+                result,
+                error,
+            },
+        })
+    }
+
+    fn decide_succeeded(
+        &self,
+        step: StepId,
+        attempt: u32,
+        at: Timestamp,
+        task: Option<RemoteTask>,
+        result: Body,
+    ) -> Option<RunEvent> {
+        let found = self.at(self.shape.find(&step)?);
+        if !found.is_current(attempt) {
+            return None;
+        }
+        Some(match found.phase {
+            // The work is no longer wanted, and it is over: that is as good as a confirmed cancel.
+            Phase::Canceling { .. } => RunEvent::AttemptCanceled {
+                step,
+                attempt,
+                at,
+                confirmed: true,
+            },
+            _ => RunEvent::StepCompleted {
+                step,
+                attempt,
+                at,
+                task,
+                result,
+            },
+        })
+    }
+
+    fn decide_failed(
+        &self,
+        step: StepId,
+        attempt: u32,
+        at: Timestamp,
+        failure: Failure,
+    ) -> Option<RunEvent> {
+        let index = self.shape.find(&step)?;
+        let found = self.at(index);
+        if !found.is_current(attempt) {
+            return None;
+        }
+        if let Phase::Canceling { task, .. } = &found.phase {
+            let confirmed = failure.remote_ended || task.is_none();
+            return confirmed.then_some(RunEvent::AttemptCanceled {
+                step,
+                attempt,
+                at,
+                confirmed,
+            });
+        }
+        let backoff = self
+            .shape
+            .step(index)
+            .backoff(attempt, failure.error.class, failure.wait);
+        Some(RunEvent::AttemptFailed {
+            step,
+            attempt,
+            at,
+            error: failure.error,
+            next: match backoff {
+                Some(pause) => Next::Retry {
+                    at: after(at, pause),
+                },
+                None => Next::GiveUp {
+                    result: failure.result,
+                },
+            },
+            remote_ended: failure.remote_ended,
+        })
+    }
+
+    /// Waking is not journaled: a replay finds the pause over and wakes at once.
+    fn wake(&mut self, step: &StepId, slept_after: u32) -> Option<RunEvent> {
+        let index = self.shape.find(step)?;
+        if let Phase::BackingOff { attempt, .. } = self.at(index).phase
+            && attempt == slept_after
+        {
+            self.set_phase(index, Phase::Ready);
+        }
+        None
+    }
+
+    fn is_unbound(&self, step: &StepId, attempt: u32) -> bool {
+        self.shape.find(step).is_some_and(|index| {
+            let found = self.at(index);
+            found.is_current(attempt)
+                && matches!(
+                    found.phase,
+                    Phase::Sending(_) | Phase::Canceling { task: None, .. }
+                )
+        })
+    }
+
+    fn is_being_canceled(&self, step: &StepId, attempt: u32) -> bool {
+        self.shape.find(step).is_some_and(|index| {
+            let found = self.at(index);
+            let halted = matches!(found.phase, Phase::Canceling { .. });
+            (halted && found.is_current(attempt)) || self.orphans.contains_key(&(index, attempt))
+        })
+    }
+
+    fn may_halt(&self) -> bool {
+        self.header.is_some() && self.halt.is_none()
+    }
+
+    fn decide_concluded(
+        &self,
+        at: Timestamp,
+        outputs: Result<Body, StepError>,
+    ) -> Option<RunEvent> {
+        let outcome = match outputs {
+            Ok(outputs) => Outcome::Completed(outputs),
+            Err(error) => Outcome::Failed(RunError { step: None, error }),
+        };
+        self.is_ready_to_conclude()
+            .then_some(RunEvent::RunFinished { at, outcome })
+    }
+
+    fn halted_verdict(&self) -> Option<Outcome> {
+        let is_quiet = self.active.is_empty() && self.orphans.is_empty();
+        self.halt.as_ref().filter(|_| is_quiet && self.outcome.is_none()).cloned()
+    }
+
+    pub(super) fn is_ready_to_conclude(&self) -> bool {
+        self.header.is_some()
+            && self.outcome.is_none()
+            && self.halt.is_none()
+            && self.unsettled == 0
+            && self.orphans.is_empty()
+    }
+
+    fn fill_slots(&mut self) {
+        while self.halt.is_none() && self.slots_taken < self.shape.parallel {
+            let Some(next) = self.ready.first().copied() else {
+                return;
+            };
+            self.set_phase(next, Phase::Rendering);
+        }
+    }
+
+    /// Steps in plan order whose messages have to be built before the next commit.
+    pub fn to_render(&self) -> impl Iterator<Item = StepIndex> + '_ {
+        self.effects.iter().map_while(|effect| match effect {
+            Effect::Render(at) => Some(at),
+            _ => None,
+        })
+    }
+}

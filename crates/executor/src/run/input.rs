@@ -1,0 +1,153 @@
+//! What the outside world tells a run. A closed set; times, ids and random draws come in as data.
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use planner::StepError;
+
+use super::{Header, Intent, RemoteTask, StepId};
+use crate::body::Body;
+
+/// One fact from outside. Stale and repeated inputs are ordinary and change nothing.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Begins the run.
+    Start {
+        /// Now.
+        at: Timestamp,
+        /// What the run is pinned to.
+        header: Box<Header>,
+    },
+    /// A driver picked the run up again: also heals a journal that ends in mid-decision.
+    Resumed {
+        /// Now.
+        at: Timestamp,
+    },
+    /// The answer to [`super::Effect::Render`].
+    Rendered {
+        /// Which step.
+        step: StepId,
+        /// Now.
+        at: Timestamp,
+        /// What came of it.
+        rendered: Rendered,
+    },
+    /// The agent answered with a Task that is still going on.
+    Bound {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// Where to find it again.
+        task: RemoteTask,
+    },
+    /// The agent does not accept our contextId.
+    ContextRefused {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// What to send instead.
+        intent: Arc<Intent>,
+    },
+    /// The attempt has its result.
+    Succeeded {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// Now.
+        at: Timestamp,
+        /// The Task that it came from; `None` for a direct Message.
+        task: Option<RemoteTask>,
+        /// A [`planner::StepResult`].
+        result: Body,
+    },
+    /// The attempt did not succeed.
+    Failed {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// Now.
+        at: Timestamp,
+        /// Why, and what is known of the remote end.
+        failure: Box<Failure>,
+    },
+    /// A back-off is over.
+    Woken {
+        /// Which step.
+        step: StepId,
+        /// The attempt that failed before the pause.
+        attempt: u32,
+    },
+    /// A remote Task was told to stop, or could not be told within its grace.
+    CancelSettled {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// Now.
+        at: Timestamp,
+        /// Whether the agent confirmed.
+        confirmed: bool,
+    },
+    /// The answer to [`super::Effect::Conclude`].
+    Concluded {
+        /// Now.
+        at: Timestamp,
+        /// A JSON array of A2A Artifacts, or why the outputs cannot be evaluated.
+        outputs: Result<Body, StepError>,
+    },
+    /// Somebody asks for the end of the run.
+    CancelRequested {
+        /// Now.
+        at: Timestamp,
+    },
+    /// The run's timeout has passed.
+    TimedOut {
+        /// Now.
+        at: Timestamp,
+    },
+}
+
+/// What became of a step's templates.
+#[derive(Clone, Debug)]
+pub enum Rendered {
+    /// Send this.
+    Send(Arc<Intent>),
+    /// `when` is false.
+    Skip {
+        /// The condition as written.
+        condition: String,
+    },
+    /// An expression failed.
+    Fail {
+        /// Why.
+        error: StepError,
+        /// The [`planner::StepResult`] to keep should this be final.
+        result: Body,
+    },
+}
+
+/// A failed attempt.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Why.
+    pub error: StepError,
+    /// The [`planner::StepResult`] to keep should this be the last attempt.
+    pub result: Body,
+    /// Whether the remote Task is known to be over.
+    pub remote_ended: bool,
+    /// What the next attempt has to wait for.
+    pub wait: Wait,
+}
+
+/// Data for a back-off.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wait {
+    /// A draw from 0..1.
+    pub jitter: f64,
+    /// What the agent asked for (Retry-After).
+    pub at_least: Option<Duration>,
+}

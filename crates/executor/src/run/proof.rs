@@ -1,0 +1,216 @@
+//! The proof of the core: random graphs under random schedules, the journal cut after every event.
+
+mod world;
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use planner::{ErrorClass, Jitter, OnError, Retry, StepState};
+use proptest::prelude::*;
+
+use self::world::{Fate, Scenario, World};
+use super::{Effect, Outcome, Phase, Run, RunEvent, Shape, StepId, StepIndex, StepShape};
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_cut_of_the_journal_ends_in_the_same_outcome(world in worlds(), seed in any::<u64>()) {
+        let (undisturbed, journal) = world.run_from(&[], seed);
+        world.check_against_oracle(&undisturbed);
+        let world = world.interfering_at_once_if(undisturbed.halt().is_some());
+        for cut in 0..=journal.len() {
+            let (resumed, whole) = world.run_from(&journal[..cut], seed ^ cut as u64);
+            prop_assert_eq!(resumed.outcome(), undisturbed.outcome(), "cut after {} events", cut);
+            world.check_against_oracle(&resumed);
+            check_journal(&whole)?;
+        }
+    }
+
+    #[test]
+    fn a_replayed_journal_is_the_live_state(world in worlds(), seed in any::<u64>()) {
+        world.drive(&mut Run::new(world.shape()), Vec::new(), seed, |live, journal| {
+            let mut replayed = Run::new(world.shape());
+            for event in journal {
+                replayed.apply(event);
+            }
+            assert_eq!(durable(&replayed), durable(live));
+        });
+    }
+
+    #[test]
+    fn wanted_effects_are_those_of_a_full_recomputation(world in worlds(), seed in any::<u64>()) {
+        world.drive(&mut Run::new(world.shape()), Vec::new(), seed, |live, _| {
+            let kept: BTreeSet<Effect> = live.wanted().iter().collect();
+            assert_eq!(kept, recomputed(live));
+            assert!(live.slots_taken <= live.shape.parallel, "parallel is a limit");
+            let taken = live.steps.iter().filter(|step| step.holds_slot()).count();
+            assert_eq!(live.slots_taken, taken);
+        });
+    }
+}
+
+/// Journal rules that hold for every run, however it was interrupted.
+fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
+    let mut intents = BTreeSet::new();
+    let mut bound = BTreeSet::new();
+    let mut settled = BTreeSet::new();
+    let mut finished = 0;
+    for event in journal {
+        match event {
+            RunEvent::AttemptStarted { step, attempt, .. } => {
+                prop_assert!(intents.insert((step, *attempt)), "one intent per attempt");
+            }
+            RunEvent::AttemptBound { step, attempt, .. } => {
+                prop_assert!(bound.insert((step, *attempt)), "an attempt binds once");
+            }
+            RunEvent::StepCompleted { step, .. }
+            | RunEvent::StepSkipped { step, .. }
+            | RunEvent::StepFailed { step, .. } => {
+                prop_assert!(settled.insert(step), "{step} settles once");
+            }
+            RunEvent::RunFinished { .. } => finished += 1,
+            _ => (),
+        }
+    }
+    prop_assert_eq!(finished, 1);
+    Ok(())
+}
+
+/// What a journal can tell of a run: a step whose message is being built is merely ready.
+fn durable(run: &Run) -> Vec<(Phase, u32, u32)> {
+    let phase = |phase: &Phase| match phase {
+        Phase::Rendering => Phase::Ready,
+        // Waking from a back-off is not journaled either.
+        Phase::BackingOff { .. } => Phase::Ready,
+        other => other.clone(),
+    };
+    run.steps
+        .iter()
+        .map(|step| (phase(&step.phase), step.open, step.attempts))
+        .collect()
+}
+
+fn recomputed(run: &Run) -> BTreeSet<Effect> {
+    let steps = run
+        .shape
+        .indices()
+        .flat_map(|at| run.at(at).phase.effects(at))
+        .flatten();
+    let orphans = run.orphans.keys().map(|(at, n)| Effect::Cancel(*at, *n));
+    let concludes = run.is_ready_to_conclude().then_some(Effect::Conclude);
+    let is_going_on = run.header.is_some() && run.outcome.is_none();
+    steps
+        .chain(orphans)
+        .chain(concludes)
+        .chain(is_going_on.then_some(Effect::Deadline))
+        .collect()
+}
+
+/// Worlds of one to twelve steps: edges point forward, each step has its own fate and policies.
+fn worlds() -> impl Strategy<Value = World> {
+    (1usize..=12)
+        .prop_flat_map(|count| {
+            (
+                proptest::collection::vec(any::<u16>(), count),
+                proptest::collection::vec(fates(), count),
+                proptest::collection::vec(0u8..3, count),
+                1usize..5,
+                scenarios(count),
+            )
+        })
+        .prop_map(|(edges, fates, on_error, parallel, scenario)| {
+            World::new(&edges, fates, &on_error, parallel, scenario)
+        })
+}
+
+fn fates() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        4 => Just(Fate::Answers),
+        4 => Just(Fate::Binds),
+        1 => Just(Fate::RefusesContext),
+        1 => (1u32..4).prop_map(Fate::FailsThenBinds),
+        1 => Just(Fate::TimesOutOnce),
+        1 => Just(Fate::Fails),
+        1 => Just(Fate::CannotRender),
+        1 => Just(Fate::IsSkipped),
+    ]
+}
+
+fn scenarios(count: usize) -> impl Strategy<Value = Scenario> {
+    prop_oneof![
+        3 => Just(Scenario::Undisturbed),
+        1 => (0..count).prop_map(Scenario::StepIsFatal),
+        1 => (1usize..20).prop_map(Scenario::CanceledAfter),
+        1 => (1usize..20).prop_map(Scenario::TimesOutAfter),
+    ]
+}
+
+fn shape_of(dependencies: &[Vec<u32>], on_error: &[OnError], parallel: usize) -> Shape {
+    let steps = (0u32..)
+        .zip(dependencies)
+        .zip(on_error)
+        .map(|((at, needs), on_error)| StepShape {
+            id: StepId::new(&format!("s{at}")),
+            dependencies: u32::try_from(needs.len()).expect("a small graph"),
+            dependents: (0u32..)
+                .zip(dependencies)
+                .filter(|(_, needs)| needs.contains(&at))
+                .map(|(to, _)| StepIndex(to))
+                .collect(),
+            on_error: *on_error,
+            retry: Retry {
+                attempts: 3,
+                initial: Duration::from_millis(500),
+                max: Duration::from_secs(30),
+                factor: 2.0,
+                jitter: Jitter::Full,
+                on: [ErrorClass::Unavailable, ErrorClass::Timeout].into(),
+            },
+            timeout: Duration::from_mins(5),
+        })
+        .collect();
+    Shape::new(steps, parallel, Duration::from_mins(30))
+}
+
+#[test]
+fn the_cost_of_an_event_does_not_grow_with_the_run() {
+    let small = cost_per_event(100);
+    let large = cost_per_event(10_000);
+    assert!(
+        large <= small * 1.05,
+        "a fan-out of 10,000 costs {large} operations an event, one of 100 {small}"
+    );
+}
+
+/// Operations per event of a fan-out: one step, then `width` that wait for it.
+fn cost_per_event(width: u32) -> f64 {
+    let template = shape_of(&[vec![]], &[OnError::Fail], 16).step(StepIndex(0)).clone();
+    let mut steps = vec![StepShape {
+        dependents: (1..=width).map(StepIndex).collect(),
+        ..template.clone()
+    }];
+    steps.extend((1..=width).map(|at| StepShape {
+        id: StepId::new(&format!("s{at}")),
+        dependencies: 1,
+        ..template.clone()
+    }));
+    let shape = Shape::new(steps, 16, Duration::from_mins(30));
+    let world = World::of_shape(shape, Fate::Binds);
+    let mut run = Run::new(world.shape());
+    let journal = world.drive(&mut run, Vec::new(), 7, |_, _| ());
+    assert!(matches!(run.outcome(), Some(Outcome::Completed(_))));
+    assert_eq!(run.steps().filter(|(_, step)| step.state() == StepState::Completed).count(), width as usize + 1);
+    let operations = run.work + run.wanted().touched();
+    operations as f64 / journal.len() as f64
+}
+
+#[test]
+fn a_stale_report_changes_nothing() {
+    let shape = Arc::new(shape_of(&[vec![]], &[OnError::Fail], 1));
+    let world = World::of_shape((*shape).clone(), Fate::FailsThenBinds(1));
+    let mut run = Run::new(shape);
+    let journal = world.drive(&mut run, Vec::new(), 1, |_, _| ());
+    let first_attempt_again = world.bound_input(0, 1);
+    assert!(run.step(first_attempt_again).is_empty());
+    assert!(matches!(journal.last(), Some(RunEvent::RunFinished { .. })));
+}

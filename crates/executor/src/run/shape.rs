@@ -1,0 +1,152 @@
+//! The part of a plan that the run core needs: the graph, and each step's policies.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use planner::{ErrorClass, Jitter, OnError, Plan, Retry};
+
+use super::{StepId, Wait};
+
+/// Position of a step in its plan. Lives in memory only; journals name steps by [`StepId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepIndex(pub u32);
+
+impl StepIndex {
+    pub(crate) fn position(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What the core knows of one step.
+#[derive(Clone, Debug)]
+pub struct StepShape {
+    /// The name that events use.
+    pub id: StepId,
+    /// Number of direct dependencies.
+    pub dependencies: u32,
+    /// Steps that wait for this one, in plan order.
+    pub dependents: Vec<StepIndex>,
+    /// What its failure means for the run.
+    pub on_error: OnError,
+    /// When a failed attempt is tried again.
+    pub retry: Retry,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+}
+
+/// Graph and policies of a run, shared and immutable.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    steps: Vec<StepShape>,
+    by_id: HashMap<StepId, StepIndex>,
+    /// Steps in flight at once.
+    pub parallel: usize,
+    /// How long the whole run may take.
+    pub timeout: Duration,
+}
+
+impl Shape {
+    /// Builds a shape from its steps, whose positions are their indices.
+    #[must_use]
+    pub fn new(steps: Vec<StepShape>, parallel: usize, timeout: Duration) -> Self {
+        let by_id = (0u32..)
+            .zip(&steps)
+            .map(|(at, step)| (step.id.clone(), StepIndex(at)))
+            .collect();
+        Self {
+            steps,
+            by_id,
+            parallel,
+            timeout,
+        }
+    }
+
+    /// Takes the shape of a plan.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        let steps = plan
+            .workflow
+            .steps
+            .iter()
+            .enumerate()
+            .map(|(at, step)| StepShape {
+                id: StepId::new(&step.id),
+                dependencies: u32::try_from(plan.dependencies[at].len())
+                    .expect("a plan has fewer than 2^32 edges"),
+                dependents: plan.dependents[at].iter().map(|to| index(*to)).collect(),
+                on_error: step.on_error,
+                retry: step.retry.clone(),
+                timeout: step.timeout,
+            })
+            .collect();
+        Self::new(steps, plan.workflow.parallel, plan.workflow.timeout)
+    }
+
+    /// Number of steps.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there is no step at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The step at a position.
+    #[must_use]
+    pub fn step(&self, at: StepIndex) -> &StepShape {
+        &self.steps[at.position()]
+    }
+
+    /// All positions in plan order.
+    pub fn indices(&self) -> impl Iterator<Item = StepIndex> + use<> {
+        let count = u32::try_from(self.steps.len()).expect("a plan has fewer than 2^32 steps");
+        (0..count).map(StepIndex)
+    }
+
+    /// The position of a step by name; `None` for a name that the plan does not have.
+    #[must_use]
+    pub fn find(&self, id: &StepId) -> Option<StepIndex> {
+        self.by_id.get(id).copied()
+    }
+}
+
+impl StepShape {
+    /// How long to wait before the attempt after `attempt`, or `None` when the step gives up.
+    ///
+    /// `jitter` in 0..1 is drawn by the caller, so that the core stays a function of its inputs.
+    #[must_use]
+    pub fn backoff(&self, attempt: u32, class: ErrorClass, wait: Wait) -> Option<Duration> {
+        if attempt >= self.retry.attempts || !self.retry.on.contains(&class) {
+            return None;
+        }
+        let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX);
+        let grown = self.retry.initial.as_secs_f64() * self.retry.factor.powi(exponent);
+        let capped = grown.min(self.retry.max.as_secs_f64());
+        let drawn = match self.retry.jitter {
+            Jitter::Full => capped * wait.jitter,
+            Jitter::None => capped,
+        };
+        let backoff = Duration::try_from_secs_f64(drawn).unwrap_or(self.retry.max);
+        Some(backoff.max(wait.at_least.unwrap_or_default()))
+    }
+}
+
+fn index(position: usize) -> StepIndex {
+    StepIndex(u32::try_from(position).expect("a plan has fewer than 2^32 steps"))
+}
+
+impl StepId {
+    /// Names a step.
+    #[must_use]
+    pub fn new(id: &str) -> Self {
+        Self(Arc::from(id))
+    }
+
+    /// The name as the workflow file has it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}

@@ -1,0 +1,203 @@
+//! One step's state machine. The whole table:
+//!
+//! | from | event | to |
+//! |---|---|---|
+//! | Waiting | last dependency settled | Ready (or skipped, when a dependency says so) |
+//! | Ready | a slot is free | Rendering |
+//! | Ready, Rendering, `BackingOff` | `AttemptStarted` | Sending |
+//! | Ready, Rendering | `StepSkipped`, `StepFailed` | Settled |
+//! | Sending | `AttemptBound` | Watching |
+//! | Sending | `ContextRefused` | Sending, with the other Message |
+//! | Sending, Watching | `StepCompleted` | Settled |
+//! | Sending, Watching | `AttemptFailed`, retry | `BackingOff` |
+//! | Sending, Watching | `AttemptFailed`, give up | Settled |
+//! | `BackingOff` | its time has come | Ready |
+//! | Sending, Watching | the run halts | Canceling |
+//! | `BackingOff`, or Ready after an attempt | the run halts | Settled |
+//! | Canceling | `AttemptBound` | Canceling, with a Task to cancel |
+//! | Canceling | `AttemptCanceled` | Settled |
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use planner::{StepError, StepState};
+
+use super::{Effect, Intent, RemoteTask, SkipReason, StepIndex};
+use crate::body::Body;
+
+/// One try of a step that may be known to the agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flight {
+    /// Counted from 1.
+    pub attempt: u32,
+    /// The attempt's timeout counts from here.
+    pub started_at: Timestamp,
+    /// What was or will be sent.
+    pub intent: Arc<Intent>,
+}
+
+/// Where a step stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phase {
+    /// Some dependency is open.
+    Waiting,
+    /// Free to run, waits for a slot.
+    Ready,
+    /// Holds a slot, its Message is being built. Not journaled: replays as Ready.
+    Rendering,
+    /// The Message may have been sent, no Task is known.
+    Sending(Flight),
+    /// The agent's Task is known.
+    Watching(Flight, RemoteTask),
+    /// Between two attempts.
+    BackingOff {
+        /// The attempt that failed.
+        attempt: u32,
+        /// When the next one may start.
+        until: Timestamp,
+    },
+    /// No longer wanted, the agent has to be told.
+    Canceling {
+        /// The attempt.
+        flight: Flight,
+        /// The Task, once known.
+        task: Option<RemoteTask>,
+        /// The grace counts from here.
+        since: Timestamp,
+    },
+    /// Over.
+    Settled(Settled),
+}
+
+/// How a step ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Settled {
+    /// With a result.
+    Completed(Body),
+    /// With a result that holds the error.
+    Failed(Body, StepError),
+    /// Its work was no longer wanted.
+    Canceled,
+    /// It never ran.
+    Skipped(SkipReason),
+}
+
+/// A step of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Where it stands.
+    pub phase: Phase,
+    /// Dependencies that are not settled.
+    pub open: u32,
+    /// Attempts started so far.
+    pub attempts: u32,
+    /// The dependency on whose account it will be skipped.
+    pub skip_for: Option<StepIndex>,
+    /// When its first attempt started.
+    pub started_at: Option<Timestamp>,
+    /// When it settled.
+    pub settled_at: Option<Timestamp>,
+    /// The agent that serves or served it.
+    pub agent: Option<String>,
+    /// The Task of its newest attempt that had one.
+    pub task: Option<RemoteTask>,
+}
+
+impl Step {
+    pub(super) fn new(dependencies: u32) -> Self {
+        Self {
+            phase: Phase::Waiting,
+            open: dependencies,
+            attempts: 0,
+            skip_for: None,
+            started_at: None,
+            settled_at: None,
+            agent: None,
+            task: None,
+        }
+    }
+
+    /// The word for people and for other steps' expressions.
+    #[must_use]
+    pub fn state(&self) -> StepState {
+        match &self.phase {
+            Phase::Waiting | Phase::Ready => StepState::Waiting,
+            Phase::Rendering
+            | Phase::Sending(_)
+            | Phase::Watching(..)
+            | Phase::BackingOff { .. }
+            | Phase::Canceling { .. } => StepState::Running,
+            Phase::Settled(Settled::Completed(_)) => StepState::Completed,
+            Phase::Settled(Settled::Failed(..)) => StepState::Failed,
+            Phase::Settled(Settled::Canceled) => StepState::Canceled,
+            Phase::Settled(Settled::Skipped(_)) => StepState::Skipped,
+        }
+    }
+
+    /// The attempt that may be known to an agent.
+    #[must_use]
+    pub fn flight(&self) -> Option<&Flight> {
+        match &self.phase {
+            Phase::Sending(flight)
+            | Phase::Watching(flight, _)
+            | Phase::Canceling { flight, .. } => Some(flight),
+            Phase::Waiting
+            | Phase::Ready
+            | Phase::Rendering
+            | Phase::BackingOff { .. }
+            | Phase::Settled(_) => None,
+        }
+    }
+
+    /// The body that expressions of later steps read; `None` unless completed or failed.
+    #[must_use]
+    pub fn result(&self) -> Option<&Body> {
+        match &self.phase {
+            Phase::Settled(Settled::Completed(body) | Settled::Failed(body, _)) => Some(body),
+            _ => None,
+        }
+    }
+
+    /// Why it was skipped; `None` for any other step.
+    #[must_use]
+    pub fn skip_reason(&self) -> Option<&SkipReason> {
+        match &self.phase {
+            Phase::Settled(Settled::Skipped(reason)) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Whether it counts against `parallel`.
+    pub(super) fn holds_slot(&self) -> bool {
+        matches!(self.phase, Phase::Rendering) || self.flight().is_some()
+    }
+
+    /// Whether `attempt` is the one going on: all that makes an input stale or current.
+    pub(super) fn is_current(&self, attempt: u32) -> bool {
+        self.flight().is_some_and(|flight| flight.attempt == attempt)
+    }
+}
+
+impl Phase {
+    /// The work that this phase wants done: at most two things.
+    pub(super) fn effects(&self, at: StepIndex) -> [Option<Effect>; 2] {
+        match self {
+            Self::Waiting | Self::Ready | Self::Settled(_) => [None, None],
+            Self::Rendering => [Some(Effect::Render(at)), None],
+            Self::Sending(flight) => [Some(Effect::Send(at, flight.attempt)), None],
+            Self::Watching(flight, _) => [Some(Effect::Watch(at, flight.attempt)), None],
+            Self::BackingOff { attempt, .. } => [Some(Effect::Sleep(at, *attempt)), None],
+            Self::Canceling {
+                flight, task: None, ..
+            } => [
+                Some(Effect::Send(at, flight.attempt)),
+                Some(Effect::GiveUp(at, flight.attempt)),
+            ],
+            Self::Canceling {
+                flight,
+                task: Some(_),
+                ..
+            } => [Some(Effect::Cancel(at, flight.attempt)), None],
+        }
+    }
+}

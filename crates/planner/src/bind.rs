@@ -1,0 +1,242 @@
+//! Chooses the agent of every step: why this one, and why not the others.
+//!
+//! The choice depends on the workflow and the snapshot of the registry only. An agent must pass
+//! every filter of the selector, may be bound (approved, or deprecated with a warning) and offers
+//! an interface spoken here; of those that remain, approved goes before deprecated, then the higher
+//! priority, then the name in alphabetical order.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use document::{Diagnostic, Span};
+use protocol::card::interfaces_spoken;
+use protocol::client::Interface;
+use registry::{Agent, Curation, Index};
+
+use crate::dag;
+use crate::plan::{Binding, Lost, Plan};
+use crate::references::nearest_ancestors;
+use crate::step::{Selector, Step};
+use crate::workflow::Workflow;
+
+mod candidates;
+mod explain;
+
+use candidates::{Filter, candidates};
+
+/// Binds every step of a workflow to an agent.
+///
+/// `fetched` holds the agents of [`Workflow::urls`] by their URL.
+///
+/// # Errors
+/// For every step without an agent: what was asked for, and why each candidate cannot be used.
+pub fn bind(
+    workflow: Arc<Workflow>,
+    index: &Index,
+    fetched: &BTreeMap<String, Agent>,
+) -> Result<Plan, Vec<Diagnostic>> {
+    let steps = workflow.steps.len();
+    let (dependencies, dependents) = dag::neighbours(steps, &workflow.edges);
+    let order = dag::order(steps, &workflow.edges).expect("a checked workflow has no cycle");
+    let mut binder = Binder::new(&workflow, index, fetched);
+    // `same_as` is an edge, so the step it names is bound before.
+    for step in &order {
+        binder.bind(*step);
+    }
+    let (bindings, warnings) = binder.finish()?;
+    let served_by: Vec<(&str, &str)> = bindings
+        .iter()
+        .map(|binding| (binding.agent.as_str(), binding.interface.tenant.as_str()))
+        .collect();
+    let references = nearest_ancestors(&served_by, &order, &dependencies, &dependents);
+    Ok(Plan { workflow, dependencies, dependents, bindings, references, warnings })
+}
+
+/// What a selector came to; steps with the same selector share it.
+type Choice = Result<Binding, Problem>;
+
+/// Why nothing fits: the message without the step, and what can be done.
+#[derive(Clone)]
+struct Problem {
+    message: String,
+    help: String,
+}
+
+struct Binder<'a> {
+    workflow: &'a Workflow,
+    index: &'a Index,
+    /// The file's own agents, under the names the file gives them.
+    inline: Vec<Arc<Agent>>,
+    fetched: &'a BTreeMap<String, Agent>,
+    choices: HashMap<String, Choice>,
+    bindings: Vec<Option<Binding>>,
+    problems: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl<'a> Binder<'a> {
+    fn new(workflow: &'a Workflow, index: &'a Index, fetched: &'a BTreeMap<String, Agent>) -> Self {
+        let mut binder = Binder {
+            workflow,
+            index,
+            inline: Vec::new(),
+            fetched,
+            choices: HashMap::new(),
+            bindings: vec![None; workflow.steps.len()],
+            problems: Vec::new(),
+            warnings: Vec::new(),
+        };
+        for agent in &workflow.agents {
+            match fetched.get(&agent.url) {
+                Some(found) => binder
+                    .inline
+                    .push(Arc::new(Agent { name: agent.name.clone(), ..found.clone() })),
+                None => {
+                    binder.not_fetched(&format!("agent `{}`", agent.name), &agent.url, agent.span);
+                }
+            }
+        }
+        binder
+    }
+
+    fn not_fetched(&mut self, what: &str, url: &str, span: Span) {
+        let message = format!("the card of {what} at {url} could not be had");
+        let problem = Diagnostic::error("plan::no-card", message).at(span, "");
+        self.problems
+            .push(problem.help("check that the agent is running and serves its card there"));
+    }
+
+    fn bind(&mut self, step: usize) {
+        let workflow = self.workflow;
+        let step_of_file = &workflow.steps[step];
+        self.bindings[step] = match &step_of_file.selector {
+            Selector::SameAs(other) => self.bindings[*other]
+                .clone()
+                .map(|binding| Binding { lost: Arc::from([]), ..binding }),
+            Selector::Url(url) => self.bind_url(step_of_file, url),
+            Selector::Match { name, skill, tags } => self.bind_match(
+                step_of_file,
+                Filter { name: name.as_deref(), skill: skill.as_deref(), tags },
+            ),
+        };
+    }
+
+    fn bind_url(&mut self, step: &Step, url: &str) -> Option<Binding> {
+        let Some(agent) = self.fetched.get(url) else {
+            self.not_fetched(&format!("step `{}`", step.id), url, step.selector_span);
+            return None;
+        };
+        match binding(agent, Arc::from([])) {
+            Some(binding) => Some(binding),
+            None => {
+                let problem = Problem {
+                    message: explain::not_spoken(agent),
+                    help: explain::SPOKEN.to_owned(),
+                };
+                self.no_agent(step, &format!("the agent at {url}"), &problem);
+                None
+            }
+        }
+    }
+
+    fn bind_match(&mut self, step: &Step, filter: Filter<'_>) -> Option<Binding> {
+        // A file may name an agent of its own that could not be fetched, which has been reported.
+        if filter.name.is_some_and(|name| self.is_unfetched(name)) {
+            return None;
+        }
+        let key = filter.to_string();
+        let choice = match self.choices.get(&key) {
+            Some(choice) => choice.clone(),
+            None => {
+                let choice = self.choose(filter);
+                self.choices.insert(key, choice.clone());
+                choice
+            }
+        };
+        match choice {
+            Ok(binding) => {
+                self.warn_of_deprecated(step, &binding);
+                Some(binding)
+            }
+            Err(problem) => {
+                self.no_agent(step, &filter.to_string(), &problem);
+                None
+            }
+        }
+    }
+
+    fn is_unfetched(&self, name: &str) -> bool {
+        self.workflow.agents.iter().any(|agent| agent.name == name)
+            && !self.inline.iter().any(|agent| agent.name == name)
+    }
+
+    fn choose(&self, filter: Filter<'_>) -> Choice {
+        let candidates = candidates(filter, self.index, &self.inline);
+        let winner = candidates
+            .iter()
+            .filter(|candidate| candidate.is_usable())
+            .min_by_key(|it| rank(it.agent));
+        let Some(winner) = winner else {
+            return Err(explain::nothing_fits(filter, &candidates, self.index));
+        };
+        let lost = explain::lost(&candidates, winner);
+        Ok(binding(winner.agent, lost.into()).expect("a usable candidate speaks an interface"))
+    }
+
+    fn no_agent(&mut self, step: &Step, asked: &str, problem: &Problem) {
+        let message = format!("no agent for step `{}` ({asked}): {}", step.id, problem.message);
+        let problem = Diagnostic::error("plan::no-agent", message)
+            .at(step.selector_span, "")
+            .help(&problem.help);
+        self.problems.push(problem);
+    }
+
+    fn warn_of_deprecated(&mut self, step: &Step, binding: &Binding) {
+        let agent = self.index.by_name(&binding.agent);
+        let is_deprecated = agent.is_some_and(|agent| {
+            agent.curation == Curation::Deprecated && agent.digest == binding.digest
+        });
+        if is_deprecated {
+            let message =
+                format!("step `{}` is served by `{}`, which is deprecated", step.id, binding.agent);
+            let warning =
+                Diagnostic::warning("plan::deprecated", message).at(step.selector_span, "");
+            self.warnings.push(warning.help("select another agent"));
+        }
+    }
+
+    fn finish(self) -> Result<(Vec<Binding>, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let mut problems = self.problems;
+        if !problems.is_empty() {
+            problems.sort_by_key(Diagnostic::span);
+            return Err(problems);
+        }
+        let bindings = self
+            .bindings
+            .into_iter()
+            .map(|binding| binding.expect("a step without one was reported"));
+        Ok((bindings.collect(), self.warnings))
+    }
+}
+
+/// The order of preference; the least comes first.
+fn rank(agent: &Agent) -> (bool, std::cmp::Reverse<i32>, &str) {
+    (agent.curation != Curation::Approved, std::cmp::Reverse(agent.priority), &agent.name)
+}
+
+/// Binds to the interface the agent prefers among those spoken here, if any.
+fn binding(agent: &Agent, lost: Arc<[Lost]>) -> Option<Binding> {
+    let interface = interfaces_spoken(&agent.card).into_iter().find_map(Interface::of)?;
+    let streaming =
+        agent.card.capabilities.as_ref().and_then(|capabilities| capabilities.streaming);
+    Some(Binding {
+        agent: agent.name.clone(),
+        digest: agent.digest,
+        interface,
+        streaming: streaming.unwrap_or(false),
+        lost,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! Says in words why agents were not chosen.
+
+use document::nearest;
+use protocol::card::interfaces_spoken;
+use registry::{Agent, Curation, Index};
+
+use super::candidates::{Candidate, Filter};
+use super::{Problem, rank};
+use crate::plan::Lost;
+
+/// What an agent must speak to be called.
+pub(super) const SPOKEN: &str =
+    "an agent is called through an interface of A2A 1.0 with the binding JSONRPC";
+
+/// The most candidates that are explained one by one.
+const MAX_EXPLAINED: usize = 20;
+
+/// Why each candidate but the winner was not chosen: those that fit best first.
+pub(super) fn lost(candidates: &[Candidate<'_>], winner: &Candidate<'_>) -> Vec<Lost> {
+    let others: Vec<&Candidate<'_>> =
+        candidates.iter().filter(|it| it.agent.name != winner.agent.name).collect();
+    explained(others, |candidate| {
+        reason(candidate).unwrap_or_else(|| outranked(candidate.agent, winner.agent))
+    })
+}
+
+/// Why nothing fits, with every candidate.
+pub(super) fn nothing_fits(
+    filter: Filter<'_>,
+    candidates: &[Candidate<'_>],
+    index: &Index,
+) -> Problem {
+    if candidates.is_empty() {
+        return no_candidates(filter, index);
+    }
+    let reasons =
+        explained(candidates.iter().collect(), |candidate| reason(candidate).unwrap_or_default());
+    let help: Vec<String> =
+        reasons.iter().map(|lost| format!("`{}` {}", lost.agent, lost.why)).collect();
+    let message = match candidates.len() {
+        1 => "the only candidate cannot be used".to_owned(),
+        count => format!("none of the {count} candidates can be used"),
+    };
+    Problem { message, help: help.join("\n") }
+}
+
+fn no_candidates(filter: Filter<'_>, index: &Index) -> Problem {
+    let message = "there are no candidates".to_owned();
+    if index.is_empty() {
+        let help = "the registry is empty: add an agent with `convoke agents add URL --approve`, \
+                    or name one under `agents`";
+        return Problem { message, help: help.to_owned() };
+    }
+    let mut hints = Vec::new();
+    if let Some(name) = filter.name {
+        hints.push(hint("agent", name, nearest(name, sorted(index.names()))));
+    }
+    if let Some(skill) = filter.skill {
+        hints.push(hint("skill", skill, nearest(skill, sorted(index.skills()))));
+    }
+    for tag in filter.tags {
+        hints.push(hint("tag", tag, nearest(tag, sorted(index.tags()))));
+    }
+    Problem { message, help: hints.join("\n") }
+}
+
+fn hint(kind: &str, word: &str, near: Option<&str>) -> String {
+    match near {
+        Some(near) => format!("the registry knows no {kind} `{word}`; did you mean `{near}`?"),
+        None => format!("the registry knows no {kind} `{word}`"),
+    }
+}
+
+/// In order, so that of equally near words always the same one is offered.
+fn sorted<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut words: Vec<&str> = words.collect();
+    words.sort_unstable();
+    words
+}
+
+fn explained(
+    mut candidates: Vec<&Candidate<'_>>,
+    why: impl Fn(&Candidate<'_>) -> String,
+) -> Vec<Lost> {
+    candidates.sort_by_key(|candidate| (candidate.lacks.len(), rank(candidate.agent)));
+    let hidden = candidates.len().saturating_sub(MAX_EXPLAINED);
+    let shown = candidates.iter().take(MAX_EXPLAINED);
+    let mut lost: Vec<Lost> = shown
+        .map(|candidate| Lost { agent: candidate.agent.name.clone(), why: why(candidate) })
+        .collect();
+    if hidden > 0 {
+        lost.push(Lost { agent: format!("{hidden} more"), why: "fit no better".to_owned() });
+    }
+    lost
+}
+
+/// Why a candidate cannot be used; none when it could.
+fn reason(candidate: &Candidate<'_>) -> Option<String> {
+    let agent = candidate.agent;
+    if !candidate.fits() {
+        return Some(candidate.lacks.join(" and "));
+    }
+    if !agent.curation.is_bindable() {
+        let remedy = match agent.curation {
+            Curation::Proposed => {
+                format!("; approve it with `convoke agents approve {}`", agent.name)
+            }
+            _ => String::new(),
+        };
+        return Some(format!("is {}, not approved{remedy}", agent.curation));
+    }
+    interfaces_spoken(&agent.card).is_empty().then(|| not_spoken(agent))
+}
+
+/// What an agent offers instead of an interface spoken here.
+pub(super) fn not_spoken(agent: &Agent) -> String {
+    let offered: Vec<String> = agent
+        .card
+        .supported_interfaces
+        .iter()
+        .map(|interface| format!("{} {}", interface.protocol_binding, interface.protocol_version))
+        .collect();
+    match offered.is_empty() {
+        true => "offers no interface at all".to_owned(),
+        false => {
+            format!("offers no interface spoken here (JSONRPC 1.0), only {}", offered.join(", "))
+        }
+    }
+}
+
+fn outranked(agent: &Agent, winner: &Agent) -> String {
+    if agent.curation != winner.curation {
+        format!("fits, but is {}", agent.curation)
+    } else if agent.priority != winner.priority {
+        format!(
+            "fits, but `{}` has the higher priority ({} over {})",
+            winner.name, winner.priority, agent.priority
+        )
+    } else {
+        format!("fits, but `{}` comes first by name", winner.name)
+    }
+}

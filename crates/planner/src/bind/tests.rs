@@ -1,0 +1,243 @@
+use document::{Source, Style, render};
+use registry::CardDigest;
+use serde_json::json;
+
+use super::*;
+use crate::check;
+
+/// An approved agent with one skill and its tags, on JSON-RPC.
+fn agent(name: &str, skill: &str, tags: &[&str]) -> Agent {
+    let url = format!("http://{name}.example");
+    let card = json!({
+        "name": name, "description": "d", "version": "1",
+        "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "capabilities": {"streaming": true},
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": skill, "name": skill, "description": "d", "tags": tags}]
+    });
+    let read = serde_json::from_value(card.clone()).unwrap();
+    Agent::new(name, &url, read, CardDigest::of(&card))
+}
+
+fn index(agents: impl IntoIterator<Item = Agent>) -> Index {
+    Index::new(agents.into_iter().map(Arc::new))
+}
+
+fn source(steps: &str) -> Source {
+    Source::new("w.yaml", &format!("convoke: 1\nname: w\nsteps:\n{steps}"))
+}
+
+fn bound(steps: &str, agents: impl IntoIterator<Item = Agent>) -> Result<Plan, String> {
+    let source = source(steps);
+    let workflow = check(&source).unwrap();
+    bind(Arc::new(workflow), &index(agents), &BTreeMap::new())
+        .map_err(|problems| render(&source, &problems, Style { color: false, width: 100 }))
+}
+
+fn travel() -> Vec<Agent> {
+    vec![
+        agent("hotels-b", "book_hotel", &["hotels", "booking"]),
+        agent("hotels-a", "book_hotel", &["hotels", "booking"]),
+        agent("flights", "book_flight", &["flights", "booking"]),
+    ]
+}
+
+#[test]
+fn filters_come_first_then_priority_then_the_name() {
+    let agent_of = |plan: &Plan| plan.bindings[0].agent.clone();
+    let by_name = bound("  a: {agent: {tags: [hotels]}}\n", travel()).unwrap();
+    assert_eq!(agent_of(&by_name), "hotels-a");
+    let mut agents = travel();
+    agents[0].priority = 1;
+    let by_priority =
+        bound("  a: {agent: {tags: [Hotels, booking], skill: book_hotel}}\n", agents.clone())
+            .unwrap();
+    assert_eq!(agent_of(&by_priority), "hotels-b");
+    agents[0].curation = Curation::Deprecated;
+    let approved_first = bound("  a: {agent: {tags: [hotels]}}\n", agents.clone()).unwrap();
+    assert_eq!(agent_of(&approved_first), "hotels-a");
+    let by_alias = {
+        agents[2].aliases.push("air".to_owned());
+        bound("  a: {agent: air}\n", agents)
+    }
+    .unwrap();
+    assert_eq!(agent_of(&by_alias), "flights");
+}
+
+#[test]
+fn every_other_candidate_is_told_why_it_lost() {
+    let mut agents = travel();
+    agents.push(agent("hotels-c", "book_hotel", &["hotels", "booking"]));
+    agents[3].curation = Curation::Proposed;
+    agents.push(Agent { priority: 5, ..agent("best", "book_hotel", &["hotels", "booking"]) });
+    let mut mute = agent("mute", "book_hotel", &["hotels", "booking"]);
+    let mut card = (*mute.card).clone();
+    card.supported_interfaces[0].protocol_binding = "GRPC".to_owned();
+    mute.card = Arc::new(card);
+    agents.push(mute);
+    let plan = bound("  a: {agent: {tags: [hotels, booking]}}\n", agents).unwrap();
+    let lost: Vec<String> =
+        plan.bindings[0].lost.iter().map(|lost| format!("{}: {}", lost.agent, lost.why)).collect();
+    insta::assert_snapshot!(lost.join("\n"), @r#"
+    hotels-a: fits, but `best` has the higher priority (5 over 0)
+    hotels-b: fits, but `best` has the higher priority (5 over 0)
+    mute: offers no interface spoken here (JSONRPC 1.0), only GRPC 1.0
+    hotels-c: is proposed, not approved; approve it with `convoke agents approve hotels-c`
+    flights: has no tag `hotels`
+    "#);
+}
+
+#[test]
+fn a_step_without_agent_says_why_each_candidate_does_not_do() {
+    let mut agents = travel();
+    agents[1].curation = Curation::Proposed;
+    let shown = bound("  a: {agent: {tags: [hotels, luxury]}}\n  b:\n    agent:\n      tags: [hotel]\n      skill: book_hotl\n  c: {agent: flight}\n", agents).unwrap_err();
+    insta::assert_snapshot!(shown, @r#"
+    plan::no-agent
+
+      × no agent for step `a` (tags `hotels`, `luxury`): none of the 2 candidates can be used
+       ╭─[w.yaml:4:15]
+     3 │ steps:
+     4 │   a: {agent: {tags: [hotels, luxury]}}
+       ·               ────
+     5 │   b:
+       ╰────
+      help: `hotels-b` has no tag `luxury`
+            `hotels-a` has no tag `luxury`
+
+    plan::no-agent
+
+      × no agent for step `b` (skill `book_hotl`, tags `hotel`): there are no candidates
+       ╭─[w.yaml:7:7]
+     6 │     agent:
+     7 │       tags: [hotel]
+       ·       ────
+     8 │       skill: book_hotl
+       ╰────
+      help: the registry knows no skill `book_hotl`; did you mean `book_hotel`?
+            the registry knows no tag `hotel`; did you mean `hotels`?
+
+    plan::no-agent
+
+      × no agent for step `c` (name `flight`): there are no candidates
+       ╭─[w.yaml:9:14]
+     8 │       skill: book_hotl
+     9 │   c: {agent: flight}
+       ·              ──────
+       ╰────
+      help: the registry knows no agent `flight`; did you mean `flights`?
+    "#);
+}
+
+#[test]
+fn a_proposed_agent_is_not_bound_and_the_message_says_how_to_approve_it() {
+    let mut agents = travel();
+    agents[2].curation = Curation::Proposed;
+    insta::assert_snapshot!(bound("  a: {agent: {tags: [flights]}}\n", agents).unwrap_err(), @r#"
+    plan::no-agent
+
+      × no agent for step `a` (tags `flights`): the only candidate cannot be used
+       ╭─[w.yaml:4:15]
+     3 │ steps:
+     4 │   a: {agent: {tags: [flights]}}
+       ·               ────
+       ╰────
+      help: `flights` is proposed, not approved; approve it with `convoke agents approve flights`
+    "#);
+}
+
+#[test]
+fn an_empty_registry_says_how_to_fill_it() {
+    insta::assert_snapshot!(bound("  a: {agent: {tags: [flights]}}\n", []).unwrap_err(), @r#"
+    plan::no-agent
+
+      × no agent for step `a` (tags `flights`): there are no candidates
+       ╭─[w.yaml:4:15]
+     3 │ steps:
+     4 │   a: {agent: {tags: [flights]}}
+       ·               ────
+       ╰────
+      help: the registry is empty: add an agent with `convoke agents add URL --approve`, or name one
+            under `agents`
+    "#);
+}
+
+#[test]
+fn a_deprecated_agent_is_bound_with_a_warning() {
+    let mut agents = travel();
+    agents[2].curation = Curation::Deprecated;
+    let plan = bound("  a: {agent: flights}\n", agents).unwrap();
+    assert_eq!(plan.warnings[0].message, "step `a` is served by `flights`, which is deprecated");
+}
+
+#[test]
+fn same_as_takes_the_agent_of_the_other_step_wherever_it_stands() {
+    let plan = bound(
+        "  b: {agent: {same_as: a}}\n  a: {agent: {tags: [flights]}}\n  c: {agent: {same_as: b}}\n",
+        travel(),
+    )
+    .unwrap();
+    assert_eq!(
+        plan.bindings.iter().map(|binding| binding.agent.as_str()).collect::<Vec<_>>(),
+        ["flights"; 3]
+    );
+    assert_eq!(plan.references, [vec![1], vec![], vec![0]]);
+    assert_eq!((plan.dependencies[2].clone(), plan.dependents[1].clone()), (vec![0], vec![0]));
+}
+
+#[test]
+fn agents_of_the_file_go_before_those_of_the_registry() {
+    let text = "convoke: 1\nname: w\nagents: {flights: {url: 'http://own.example'}}\nsteps:\n  a: {agent: flights}\n  b: {agent: {url: 'http://other.example'}}\n  c: {agent: {skill: own}}\n";
+    let workflow = Arc::new(check(&Source::new("w.yaml", text)).unwrap());
+    let fetched = BTreeMap::from([
+        ("http://own.example".to_owned(), agent("own", "own", &[])),
+        ("http://other.example".to_owned(), agent("other", "x", &[])),
+    ]);
+    let plan = bind(workflow.clone(), &index(travel()), &fetched).unwrap();
+    let served: Vec<String> =
+        plan.bindings.iter().map(|it| format!("{} {}", it.agent, it.interface.url)).collect();
+    assert_eq!(
+        served,
+        ["flights http://own.example", "other http://other.example", "flights http://own.example"]
+    );
+    let problems = bind(workflow, &index(travel()), &BTreeMap::new()).unwrap_err();
+    let codes: Vec<&str> = problems.iter().map(|problem| problem.code).collect();
+    assert_eq!(codes, ["plan::no-card", "plan::no-card", "plan::no-agent"]);
+}
+
+#[test]
+fn the_same_snapshot_gives_the_same_plan_in_whatever_order_it_was_filled() {
+    let steps = "  a: {agent: {tags: [booking]}}\n  b: {agent: {skill: book_hotel}}\n";
+    let mut reversed = travel();
+    reversed.reverse();
+    let plans = [bound(steps, travel()), bound(steps, reversed)]
+        .map(|plan| serde_json::to_value(plan.unwrap()).unwrap());
+    assert_eq!(plans[0], plans[1]);
+}
+
+#[test]
+fn a_plan_is_read_back_from_a_journal() {
+    let plan = bound("  a: {agent: flights}\n", travel()).unwrap();
+    let stored = serde_json::to_string(&plan).unwrap();
+    let read: Plan = serde_json::from_str(&stored).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), stored);
+    assert!(read.bindings[0].streaming);
+}
+
+#[test]
+fn the_cost_of_binding_grows_with_the_number_of_steps() {
+    let run = |steps: usize| {
+        let mut text = "convoke: 1\nname: w\nsteps:\n  s0: {agent: {tags: [booking]}}\n".to_owned();
+        for step in 1..steps {
+            let tag = if step % 2 == 0 { "booking" } else { "flights" };
+            let before = step - 1;
+            text.push_str(&format!(
+                "  s{step}: {{agent: {{tags: [{tag}]}}, needs: [s{before}]}}\n"
+            ));
+        }
+        let workflow = Arc::new(check(&Source::new("w.yaml", &text)).unwrap());
+        let plan = bind(workflow, &index(travel()), &BTreeMap::new()).unwrap();
+        assert_eq!(plan.references[steps - 1].len(), 1);
+    };
+    crate::cost::assert_linear("check and bind a chain", run, 400);
+}

@@ -1,0 +1,105 @@
+//! The names that mean something in expressions.
+
+/// The names an expression can start from.
+pub(super) const ROOTS: [&str; 3] = ["inputs", "steps", "run"];
+/// The functions an expression can call.
+pub(super) const FUNCTIONS: [&str; 3] = ["dict", "namespace", "range"];
+/// What can be read of `run`.
+pub(super) const RUN: [&str; 5] = ["id", "context_id", "workflow", "error", "started_at"];
+/// What can be read of a step.
+pub(super) const STEP_FIELDS: [&str; 9] =
+    ["state", "text", "data", "artifacts", "task", "message", "error", "agent", "reason"];
+/// Names that mean something in other positions of the language.
+pub(super) const ELSEWHERE: [&str; 3] = ["item", "index", "this"];
+
+/// The filters of the engine that expressions may use.
+pub(super) const FILTERS: [&str; 48] = [
+    "abs",
+    "attr",
+    "batch",
+    "bool",
+    "capitalize",
+    "chain",
+    "count",
+    "d",
+    "default",
+    "dictsort",
+    "e",
+    "escape",
+    "first",
+    "float",
+    "format",
+    "groupby",
+    "indent",
+    "int",
+    "items",
+    "join",
+    "last",
+    "length",
+    "lines",
+    "list",
+    "lower",
+    "map",
+    "max",
+    "min",
+    "pprint",
+    "reject",
+    "rejectattr",
+    "replace",
+    "reverse",
+    "round",
+    "safe",
+    "select",
+    "selectattr",
+    "slice",
+    "sort",
+    "split",
+    "string",
+    "sum",
+    "title",
+    "tojson",
+    "trim",
+    "unique",
+    "upper",
+    "zip",
+];
+
+/// The tests (`x is …`) of the engine that expressions may use.
+pub(super) const TESTS: [&str; 36] = [
+    "boolean",
+    "defined",
+    "divisibleby",
+    "endingwith",
+    "eq",
+    "equalto",
+    "escaped",
+    "even",
+    "false",
+    "filter",
+    "float",
+    "ge",
+    "greaterthan",
+    "gt",
+    "in",
+    "int",
+    "integer",
+    "iterable",
+    "le",
+    "lessthan",
+    "lower",
+    "lt",
+    "mapping",
+    "ne",
+    "none",
+    "number",
+    "odd",
+    "safe",
+    "sameas",
+    "sequence",
+    "startingwith",
+    "string",
+    "test",
+    "true",
+    "undefined",
+    "upper",
+];

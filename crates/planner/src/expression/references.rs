@@ -1,0 +1,250 @@
+//! What an expression reads, found in its tokens.
+
+use std::ops::Range;
+
+use document::nearest;
+
+use super::names::{ELSEWHERE, FILTERS, FUNCTIONS, ROOTS, RUN, STEP_FIELDS, TESTS};
+use super::scan::{Fault, Island, IslandKind, Token, TokenKind};
+
+/// Something an expression reads; the range covers it as written, in bytes of the scanned text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reading {
+    pub(super) what: What,
+    pub(super) range: Range<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// `steps.NAME` or `steps["NAME"]`.
+    Step(String),
+    /// `steps` in any other way, so that which step is read shows only when it is evaluated.
+    AnyStep,
+    /// `inputs.NAME` or `inputs["NAME"]`.
+    Input(String),
+}
+
+/// Finds everything the islands read of steps and inputs, and names that cannot exist.
+pub(super) fn readings(islands: &[Island<'_>]) -> (Vec<Reading>, Vec<Fault>) {
+    let mut found = Finder { readings: Vec::new(), faults: Vec::new() };
+    for island in islands {
+        for at in 0..island.tokens.len() {
+            found.token(island, at);
+        }
+    }
+    (found.readings, found.faults)
+}
+
+/// Faults for names which the compiled expression takes from nowhere.
+pub(super) fn unknown_names(
+    islands: &[Island<'_>],
+    names: impl IntoIterator<Item = String>,
+) -> Vec<Fault> {
+    let mut names: Vec<String> = names.into_iter().filter(|name| !is_known(name)).collect();
+    names.sort();
+    names.iter().filter_map(|name| Some(unknown_name(name, first_use(islands, name)?))).collect()
+}
+
+/// Whether the islands hold any name that is not known at once; only then is it worth asking the
+/// engine, which parses the text once more for it.
+pub(super) fn has_other_names(islands: &[Island<'_>]) -> bool {
+    const WORDS: [&str; 13] = [
+        "and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False",
+        "None",
+    ];
+    let is_other = |island: &Island<'_>, at: usize| match island.tokens[at].kind {
+        TokenKind::Word(word) => {
+            !(is_known(word)
+                || WORDS.contains(&word)
+                || follows(island, at, ".")
+                || is_filter_position(island, at)
+                || is_test_position(island, at))
+        }
+        _ => false,
+    };
+    islands.iter().any(|island| {
+        // In a block without `for`, `set` and the like the keyword comes first and is the only
+        // other word.
+        let first = usize::from(matches!(
+            keyword(island),
+            Some("if" | "elif" | "else" | "endif" | "endfor")
+        ));
+        (first..island.tokens.len()).any(|at| is_other(island, at))
+    })
+}
+
+fn is_known(name: &str) -> bool {
+    ROOTS.contains(&name) || FUNCTIONS.contains(&name)
+}
+
+fn first_use(islands: &[Island<'_>], name: &str) -> Option<Range<usize>> {
+    islands.iter().find_map(|island| {
+        let used = |at: &usize| {
+            island.tokens[*at].kind == TokenKind::Word(name) && !follows(island, *at, ".")
+        };
+        (0..island.tokens.len()).find(used).map(|at| island.tokens[at].range.clone())
+    })
+}
+
+fn unknown_name(name: &str, range: Range<usize>) -> Fault {
+    let known = ROOTS.into_iter().chain(FUNCTIONS);
+    let help = match nearest(name, known) {
+        _ if ELSEWHERE.contains(&name) => format!("`{name}` is not in scope here"),
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            "an expression reads `inputs`, `steps` and `run`; text belongs in quotes".to_owned()
+        }
+    };
+    Fault {
+        range,
+        code: "expression::unknown-name",
+        message: format!("`{name}` is not a known name"),
+        help: Some(help),
+    }
+}
+
+struct Finder {
+    readings: Vec<Reading>,
+    faults: Vec<Fault>,
+}
+
+impl Finder {
+    fn token(&mut self, island: &Island<'_>, at: usize) {
+        let TokenKind::Word(word) = island.tokens[at].kind else { return };
+        if follows(island, at, ".") {
+            return;
+        }
+        if is_filter_position(island, at) {
+            self.known(island, at, "filter", &FILTERS);
+        } else if is_test_position(island, at) {
+            self.known(island, at, "test", &TESTS);
+        } else if ROOTS.contains(&word) && is_assigned(island, at) {
+            self.faults.push(reserved(word, island.tokens[at].range.clone()));
+        } else {
+            self.root(island, at, word);
+        }
+    }
+
+    fn root(&mut self, island: &Island<'_>, at: usize, word: &str) {
+        let member = member(island, at + 1);
+        let start = island.tokens[at].range.start;
+        match (word, member) {
+            ("steps", Some((name, next, end))) => {
+                self.readings
+                    .push(Reading { what: What::Step(name.to_owned()), range: start..end });
+                self.field(island, next, &STEP_FIELDS, "a step has");
+            }
+            ("steps", None) => {
+                self.readings
+                    .push(Reading { what: What::AnyStep, range: island.tokens[at].range.clone() });
+            }
+            ("inputs", Some((name, _, end))) => {
+                self.readings
+                    .push(Reading { what: What::Input(name.to_owned()), range: start..end });
+            }
+            ("run", Some(_)) => self.field(island, at + 1, &RUN, "`run` has"),
+            _ => {}
+        }
+    }
+
+    /// Checks a member whose possible names are known.
+    fn field(&mut self, island: &Island<'_>, at: usize, known: &[&str], owner: &str) {
+        let Some((name, _, end)) = member(island, at) else { return };
+        if known.contains(&name) {
+            return;
+        }
+        let help = match nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("{owner} {}", known.join(", ")),
+        };
+        self.faults.push(Fault {
+            range: island.tokens[at].range.end..end,
+            code: "expression::unknown-field",
+            message: format!("there is no `{name}` here"),
+            help: Some(help),
+        });
+    }
+
+    fn known(&mut self, island: &Island<'_>, at: usize, kind: &str, known: &[&str]) {
+        let Token { kind: TokenKind::Word(name), range } = &island.tokens[at] else { return };
+        if known.contains(name) {
+            return;
+        }
+        let help = match nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known: {}", known.join(", ")),
+        };
+        self.faults.push(Fault {
+            range: range.clone(),
+            code: "expression::unknown-name",
+            message: format!("there is no {kind} `{name}`"),
+            help: Some(help),
+        });
+    }
+}
+
+/// Reads `.NAME` or `["NAME"]` at a token: the name, the token after it, and the byte where it
+/// ends.
+fn member<'t>(island: &Island<'t>, at: usize) -> Option<(&'t str, usize, usize)> {
+    let kind = |at: usize| island.tokens.get(at).map(|token| token.kind);
+    match (kind(at)?, kind(at + 1)?, kind(at + 2)) {
+        (TokenKind::Symbol("."), TokenKind::Word(name), _) => {
+            Some((name, at + 2, island.tokens[at + 1].range.end))
+        }
+        (TokenKind::Symbol("["), TokenKind::Literal(name), Some(TokenKind::Symbol("]")))
+            if !name.contains('\\') =>
+        {
+            Some((name, at + 3, island.tokens[at + 2].range.end))
+        }
+        _ => None,
+    }
+}
+
+fn follows(island: &Island<'_>, at: usize, symbol: &str) -> bool {
+    at > 0 && island.tokens[at - 1].kind == TokenKind::Symbol(symbol)
+}
+
+fn is_filter_position(island: &Island<'_>, at: usize) -> bool {
+    let opens_filter_block =
+        island.kind == IslandKind::Block && at == 1 && keyword(island) == Some("filter");
+    follows(island, at, "|") || opens_filter_block
+}
+
+fn is_test_position(island: &Island<'_>, at: usize) -> bool {
+    let word = |back: usize| at.checked_sub(back).map(|before| island.tokens[before].kind);
+    match (word(2), word(1)) {
+        (_, Some(TokenKind::Word("is"))) => island.tokens[at].kind != TokenKind::Word("not"),
+        (Some(TokenKind::Word("is")), Some(TokenKind::Word("not"))) => true,
+        _ => false,
+    }
+}
+
+fn keyword<'t>(island: &Island<'t>) -> Option<&'t str> {
+    match island.tokens.first()?.kind {
+        TokenKind::Word(word) if island.kind == IslandKind::Block => Some(word),
+        _ => None,
+    }
+}
+
+/// Whether the word at a token is given a value here: shadowing a root would hide what a step
+/// depends on.
+fn is_assigned(island: &Island<'_>, at: usize) -> bool {
+    let is_target_of_for = || {
+        let position_of_in =
+            island.tokens.iter().position(|token| token.kind == TokenKind::Word("in"));
+        keyword(island) == Some("for") && position_of_in.is_some_and(|end| at < end)
+    };
+    let is_followed_by_equals =
+        island.tokens.get(at + 1).is_some_and(|token| token.kind == TokenKind::Symbol("="));
+    let is_target_of_set = || keyword(island) == Some("set") && island.tokens.len() == 2 && at == 1;
+    is_followed_by_equals || is_target_of_for() || is_target_of_set()
+}
+
+fn reserved(word: &str, range: Range<usize>) -> Fault {
+    Fault {
+        range,
+        code: "expression::reserved-name",
+        message: format!("`{word}` cannot be given a new value"),
+        help: Some("choose another name".to_owned()),
+    }
+}

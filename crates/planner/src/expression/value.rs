@@ -1,0 +1,241 @@
+//! What expressions read: inputs, step results and the run, as values of the engine; and results
+//! back as JSON.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use minijinja::Value;
+use minijinja::value::{Enumerator, Object, Serde, ValueKind};
+use protocol::v1;
+use serde_json::{Map, Value as Json};
+
+use super::MAX_RESULT_BYTES;
+use super::names::STEP_FIELDS;
+use super::program::Trouble;
+use crate::result::{StepResult, artifact_data, artifact_text};
+use crate::scope::Scope;
+
+/// Nesting of a result; the same cap that guards `data` and metadata on the wire.
+const MAX_DEPTH: usize = 32;
+
+/// Everything in scope, built once for all expressions of one rendering; what no expression asks
+/// for is not converted.
+pub(crate) struct Context(Value);
+
+impl Context {
+    pub(crate) fn new(scope: &Scope) -> Context {
+        let run = serde_value(&scope.run);
+        Context(Value::from_pairs([
+            ("inputs", Value::from_object(Inputs(scope.inputs.clone()))),
+            ("steps", Value::from_object(Steps(scope.steps.clone()))),
+            ("run", run),
+        ]))
+    }
+
+    pub(super) fn value(&self) -> Value {
+        self.0.clone()
+    }
+}
+
+#[derive(Debug)]
+struct Inputs(Arc<Map<String, Json>>);
+
+impl Object for Inputs {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.0.get(key.as_str()?).map(serde_value)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.0.keys().map(Value::from).collect())
+    }
+}
+
+#[derive(Debug)]
+struct Steps(BTreeMap<String, Arc<StepResult>>);
+
+impl Object for Steps {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.0.get(key.as_str()?).map(|result| Value::from_object(Step(result.clone())))
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.0.keys().map(Value::from).collect())
+    }
+}
+
+/// One step's result. Of a skipped step only `state` and `reason` can be read; all else is
+/// undefined.
+#[derive(Debug)]
+struct Step(Arc<StepResult>);
+
+impl Object for Step {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let result = &self.0;
+        match key.as_str()? {
+            "state" => Some(Value::from(result.state.as_str())),
+            "reason" => Some(Value::from(result.reason.clone())),
+            _ if result.is_skipped() => None,
+            "text" => result.text().map(Value::from),
+            "data" => result.data().map(serde_value),
+            "artifacts" => Some(Value::from_object(Artifacts(result.clone()))),
+            "agent" => Some(Value::from(result.agent.clone())),
+            "task" => Some(Value::from_pairs([
+                ("id", Value::from(result.task_id.clone())),
+                ("context_id", Value::from(result.context_id.clone())),
+            ])),
+            "message" => result.message.as_ref().map(message),
+            // None rather than undefined, so that `if steps.x.error` can be asked.
+            "error" => Some(serde_value(&result.error)),
+            _ => None,
+        }
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        let fields = STEP_FIELDS.iter().map(|field| Value::from(*field));
+        Enumerator::Values(fields.filter(|field| self.get_value(field).is_some()).collect())
+    }
+}
+
+fn message(message: &v1::Message) -> Value {
+    Value::from_pairs([
+        ("id", Value::from(message.message_id.as_str())),
+        ("text", Value::from(crate::result::message_text(message))),
+        ("data", serde_value(crate::result::first_data(&message.parts))),
+        ("parts", serde_value(&message.parts)),
+    ])
+}
+
+/// The artifacts of a step by name; each is the newest version of its name.
+#[derive(Debug)]
+struct Artifacts(Arc<StepResult>);
+
+impl Object for Artifacts {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let index = self.0.newest_named(key.as_str()?)?;
+        Some(Value::from_object(Artifact { result: self.0.clone(), index }))
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        let key = |artifact: &v1::Artifact| match artifact.name.as_str() {
+            "" => Value::from(artifact.artifact_id.as_str()),
+            name => Value::from(name),
+        };
+        Enumerator::Values(self.0.newest().map(|(_, artifact)| key(artifact)).collect())
+    }
+}
+
+/// One artifact of a step.
+#[derive(Debug)]
+pub(crate) struct Artifact {
+    pub(crate) result: Arc<StepResult>,
+    pub(crate) index: usize,
+}
+
+impl Artifact {
+    pub(crate) fn artifact(&self) -> &v1::Artifact {
+        &self.result.artifacts[self.index]
+    }
+}
+
+impl Object for Artifact {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let artifact = self.artifact();
+        match key.as_str()? {
+            "id" => Some(Value::from(artifact.artifact_id.as_str())),
+            "name" => Some(Value::from(artifact.name.as_str())),
+            "text" => artifact_text(artifact).map(Value::from),
+            "data" => artifact_data(artifact).map(serde_value),
+            "parts" => Some(serde_value(&artifact.parts)),
+            "versions" => Some(self.versions()),
+            _ => None,
+        }
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        let fields = ["id", "name", "text", "data", "parts"].into_iter().map(Value::from);
+        Enumerator::Values(fields.filter(|field| self.get_value(field).is_some()).collect())
+    }
+}
+
+impl Artifact {
+    /// All versions of this name, oldest first.
+    fn versions(&self) -> Value {
+        let name = &self.artifact().name;
+        let indexes =
+            self.result.artifacts.iter().enumerate().filter(|(_, other)| other.name == *name);
+        let version =
+            |(index, _)| Value::from_object(Artifact { result: self.result.clone(), index });
+        Value::from_iter(indexes.map(version))
+    }
+}
+
+fn serde_value(value: impl serde::Serialize) -> Value {
+    Value::from(Serde(value))
+}
+
+/// Turns a result into JSON, within the caps on size and depth; an undefined value anywhere in it
+/// is an error.
+pub(super) fn to_json(value: &Value) -> Result<Json, Trouble> {
+    let mut budget = MAX_RESULT_BYTES;
+    convert(value, &mut budget, 0)
+}
+
+fn convert(value: &Value, budget: &mut usize, depth: usize) -> Result<Json, Trouble> {
+    if depth > MAX_DEPTH {
+        return Err(Trouble::other(format!("the result is nested deeper than {MAX_DEPTH} levels")));
+    }
+    match value.kind() {
+        ValueKind::Undefined => Err(Trouble::undefined()),
+        ValueKind::None => Ok(Json::Null),
+        ValueKind::Bool => Ok(Json::Bool(value.is_true())),
+        ValueKind::Number => number(value),
+        ValueKind::String => {
+            let text = value.as_str().unwrap_or_default();
+            spend(budget, text.len())?;
+            Ok(Json::String(text.to_owned()))
+        }
+        ValueKind::Seq | ValueKind::Iterable => sequence(value, budget, depth).map(Json::Array),
+        ValueKind::Map => mapping(value, budget, depth).map(Json::Object),
+        kind => Err(Trouble::other(format!("a value of kind {kind} cannot be a result"))),
+    }
+}
+
+fn number(value: &Value) -> Result<Json, Trouble> {
+    match serde_json::to_value(value) {
+        Ok(json @ Json::Number(_)) => Ok(json),
+        _ => Err(Trouble::other(format!("{value} cannot be written as a JSON number"))),
+    }
+}
+
+fn sequence(value: &Value, budget: &mut usize, depth: usize) -> Result<Vec<Json>, Trouble> {
+    let items = value.try_iter().map_err(|error| Trouble::other(error.kind().to_string()))?;
+    let mut list = Vec::new();
+    for item in items {
+        spend(budget, 1)?;
+        list.push(convert(&item, budget, depth + 1)?);
+    }
+    Ok(list)
+}
+
+fn mapping(value: &Value, budget: &mut usize, depth: usize) -> Result<Map<String, Json>, Trouble> {
+    let keys = value.try_iter().map_err(|error| Trouble::other(error.kind().to_string()))?;
+    let mut map = Map::new();
+    for key in keys {
+        let name = key.as_str().map_or_else(|| key.to_string(), str::to_owned);
+        spend(budget, name.len() + 1)?;
+        let item =
+            value.get_item(&key).map_err(|error| Trouble::other(error.kind().to_string()))?;
+        map.insert(name, convert(&item, budget, depth + 1)?);
+    }
+    Ok(map)
+}
+
+fn spend(budget: &mut usize, bytes: usize) -> Result<(), Trouble> {
+    match budget.checked_sub(bytes) {
+        Some(left) => {
+            *budget = left;
+            Ok(())
+        }
+        None => Err(Trouble::too_large()),
+    }
+}

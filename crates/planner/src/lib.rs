@@ -1,0 +1,38 @@
+//! YAML to a checked workflow, a petgraph DAG, and a plan with agents bound. Pure.
+//!
+//! [`check`] reads a workflow file and finds everything that is wrong with it at once. [`bind`]
+//! chooses an agent for each step from a snapshot of the registry, always the same for the same
+//! snapshot, and says why every other agent was not chosen. While the plan runs, [`evaluate_when`],
+//! [`render_message`] and [`evaluate_outputs`] turn the results of earlier steps into what is done
+//! next. Nothing here does I/O, knows the time, or is async.
+
+mod bind;
+#[cfg(test)]
+mod cost;
+mod dag;
+mod expression;
+mod inputs;
+mod plan;
+mod references;
+mod render;
+mod result;
+mod scope;
+pub mod show;
+mod step;
+mod template;
+mod workflow;
+
+pub use bind::bind;
+pub use dag::{Edge, Reason, ReasonKind};
+pub use expression::{Expression, ExpressionError, MAX_FUEL, MAX_RESULT_BYTES, MAX_SOURCE_BYTES};
+pub use inputs::{Input, InputFrom, InputProblem};
+pub use plan::{Binding, Lost, Plan};
+pub use render::{evaluate_outputs, evaluate_when, render_message};
+pub use result::{StepError, StepResult, StepState};
+pub use scope::{RunView, Scope};
+pub use step::{ErrorClass, Jitter, OnError, Retry, Selector, Step};
+pub use template::{PartContent, PartTemplate, Template};
+pub use workflow::{
+    DEFAULT_PARALLEL, DEFAULT_RUN_TIMEOUT, DEFAULT_STEP_TIMEOUT, InlineAgent, LANGUAGE_VERSION,
+    Output, Workflow, check,
+};

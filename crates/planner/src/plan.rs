@@ -1,0 +1,71 @@
+//! A workflow with an agent bound to every step: what a run executes.
+
+use std::sync::Arc;
+
+use document::Diagnostic;
+use protocol::client::Interface;
+use registry::CardDigest;
+use serde::{Deserialize, Serialize};
+
+use crate::dag::Edge;
+use crate::workflow::Workflow;
+
+/// Holds a workflow whose every step has an agent. Steps go by their index in [`Workflow::steps`]
+/// everywhere.
+///
+/// A run journals it and is pinned to it: what explains the choice of agents is shown when it is
+/// made, not stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Plan {
+    /// The workflow.
+    pub workflow: Arc<Workflow>,
+    /// For each step, the steps it waits for, in ascending order.
+    pub dependencies: Vec<Vec<usize>>,
+    /// For each step, the steps that wait for it, in ascending order.
+    pub dependents: Vec<Vec<usize>>,
+    /// For each step, the agent that serves it.
+    pub bindings: Vec<Binding>,
+    /// For each step, its nearest ancestors on the same agent: their remote Tasks are what its
+    /// Message refers to.
+    pub references: Vec<Vec<usize>>,
+    /// What works but should be known, such as a deprecated agent.
+    #[serde(skip)]
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Plan {
+    /// Why steps wait for each other.
+    #[must_use]
+    pub fn edges(&self) -> &[Edge] {
+        &self.workflow.edges
+    }
+}
+
+/// Says which agent serves a step, and how it is called.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Binding {
+    /// The name of the agent.
+    pub agent: String,
+    /// The version of its card that was planned with.
+    pub digest: CardDigest,
+    /// The interface to call: the first of its card that is spoken here.
+    pub interface: Interface,
+    /// Whether its card says that it streams.
+    pub streaming: bool,
+    /// Why the other candidates were not chosen; shared by steps with the same selector.
+    #[serde(skip, default = "no_one")]
+    pub lost: Arc<[Lost]>,
+}
+
+/// Says why a candidate was not chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// The name of the agent.
+    pub agent: String,
+    /// Why, to be read after its name.
+    pub why: String,
+}
+
+fn no_one() -> Arc<[Lost]> {
+    Arc::from([])
+}

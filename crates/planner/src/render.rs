@@ -1,0 +1,292 @@
+//! What a step does with the results before it: whether it runs, what it sends; and what the run
+//! gives back.
+
+use std::sync::Arc;
+
+use document::Diagnostic;
+use protocol::v1::{self, Part, part::Content};
+use protocol::wkt;
+use serde_json::{Map, Value as Json};
+
+use crate::expression::{Artifact, Context, ExpressionError};
+use crate::inputs::{data_part, file_part, text_part};
+use crate::result::StepResult;
+use crate::scope::Scope;
+use crate::step::Step;
+use crate::template::{PartContent, PartTemplate, Template, text_of};
+use crate::workflow::{Output, Workflow};
+
+/// Evaluates the `when` of a step; true without one.
+///
+/// # Errors
+/// The expression fails, or gives anything but true or false.
+pub fn evaluate_when(
+    workflow: &Workflow,
+    step: usize,
+    scope: &Scope,
+) -> Result<bool, ExpressionError> {
+    let Some(when) = &workflow.steps[step].when else { return Ok(true) };
+    match when.evaluate(scope, &Context::new(scope), &workflow.source)? {
+        Json::Bool(value) => Ok(value),
+        other => {
+            let message = format!("`when` must give true or false, not {other}");
+            let problem = Diagnostic::error("expression::not-boolean", message).at(when.span(), "");
+            let help = "compare it, as in `steps.a.text == \"yes\"`, or test it, \
+                        as in `steps.a.data is defined`";
+            Err(ExpressionError::new(&workflow.source, problem.help(help)))
+        }
+    }
+}
+
+/// Makes the Parts of the Message a step sends; without `message`, the Parts that started the run.
+///
+/// # Errors
+/// An expression fails, an artifact that is named does not exist, or no Part comes of it.
+pub fn render_message(
+    workflow: &Workflow,
+    step: usize,
+    scope: &Scope,
+) -> Result<Vec<Part>, ExpressionError> {
+    let step = &workflow.steps[step];
+    let Some(templates) = &step.message else {
+        return if scope.start.is_empty() {
+            Err(nothing_to_send(workflow, step))
+        } else {
+            Ok(scope.start.to_vec())
+        };
+    };
+    let renderer = Renderer { workflow, scope, context: Context::new(scope) };
+    let mut parts = Vec::new();
+    for template in templates {
+        parts.extend(renderer.parts(template)?);
+    }
+    if parts.is_empty() { Err(nothing_to_send(workflow, step)) } else { Ok(parts) }
+}
+
+/// Makes the artifacts of the run's own Task: one for each output, or those of the last steps when
+/// there are none.
+///
+/// # Errors
+/// An expression fails; reading the result of a skipped step suggests `default(…)`.
+pub fn evaluate_outputs(
+    workflow: &Workflow,
+    scope: &Scope,
+) -> Result<Vec<v1::Artifact>, ExpressionError> {
+    if workflow.outputs.is_empty() {
+        return Ok(last_artifacts(workflow, scope));
+    }
+    let renderer = Renderer { workflow, scope, context: Context::new(scope) };
+    workflow.outputs.iter().map(|output| renderer.output(output)).collect()
+}
+
+fn nothing_to_send(workflow: &Workflow, step: &Step) -> ExpressionError {
+    let message = format!("step `{}` has nothing to send: its message has no Parts", step.id);
+    let problem = Diagnostic::error("workflow::empty-message", message).at(step.span, "");
+    ExpressionError::new(&workflow.source, problem.help("add a `text` Part to its `message`"))
+}
+
+struct Renderer<'a> {
+    workflow: &'a Workflow,
+    scope: &'a Scope,
+    context: Context,
+}
+
+impl Renderer<'_> {
+    fn parts(&self, template: &PartTemplate) -> Result<Vec<Part>, ExpressionError> {
+        let mut parts = match &template.content {
+            PartContent::Text(text) => vec![text_part(self.text(text)?)],
+            PartContent::Data(data) => vec![data_part(self.value(data)?)],
+            PartContent::Url(url) => {
+                vec![Part { content: Some(Content::Url(self.text(url)?)), ..Part::default() }]
+            }
+            PartContent::File(file) => vec![self.file(file)?],
+            PartContent::Input(name) => self.input(name).into_iter().collect(),
+            PartContent::Artifacts { step, name } => {
+                self.artifacts(*step, name.as_deref(), template)?
+            }
+        };
+        for part in &mut parts {
+            self.describe(part, template)?;
+        }
+        Ok(parts)
+    }
+
+    fn value(&self, template: &Template) -> Result<Json, ExpressionError> {
+        template.evaluate(self.scope, &self.context, &self.workflow.source)
+    }
+
+    fn text(&self, template: &Template) -> Result<String, ExpressionError> {
+        template.render(self.scope, &self.context, &self.workflow.source)
+    }
+
+    /// A file input, or any other value as the bytes of its text.
+    fn file(&self, template: &Template) -> Result<Part, ExpressionError> {
+        let value = self.value(template)?;
+        Ok(file_part(&value).unwrap_or_else(|| {
+            let bytes = text_of(value).into_bytes();
+            Part { content: Some(Content::Raw(bytes)), ..Part::default() }
+        }))
+    }
+
+    fn input(&self, name: &str) -> Option<Part> {
+        let value = self.scope.inputs.get(name)?;
+        Some(match value {
+            Json::String(text) => text_part(text.clone()),
+            value => file_part(value).unwrap_or_else(|| data_part(value.clone())),
+        })
+    }
+
+    /// The Parts of a step's artifacts, or of its direct Message when it made none; nothing of a
+    /// skipped step.
+    fn artifacts(
+        &self,
+        step: usize,
+        name: Option<&str>,
+        template: &PartTemplate,
+    ) -> Result<Vec<Part>, ExpressionError> {
+        let id = &self.workflow.steps[step].id;
+        let Some(result) = self.scope.steps.get(id).filter(|result| !result.is_skipped()) else {
+            return Ok(Vec::new());
+        };
+        match name {
+            Some(name) => match result.newest_named(name) {
+                Some(index) => Ok(artifact_parts(id, result, &result.artifacts[index])),
+                None => Err(self.no_such_artifact(id, name, result, template)),
+            },
+            None if result.artifacts.is_empty() => Ok(message_parts(id, result)),
+            None => Ok(result
+                .artifacts
+                .iter()
+                .flat_map(|artifact| artifact_parts(id, result, artifact))
+                .collect()),
+        }
+    }
+
+    fn no_such_artifact(
+        &self,
+        id: &str,
+        name: &str,
+        result: &StepResult,
+        template: &PartTemplate,
+    ) -> ExpressionError {
+        let names: Vec<&str> =
+            result.newest().map(|(_, artifact)| artifact.name.as_str()).collect();
+        let message = format!("step `{id}` has no artifact `{name}`");
+        let problem = Diagnostic::error("workflow::no-artifact", message).at(template.span, "");
+        let help = match names.is_empty() {
+            true => "it yielded no artifacts".to_owned(),
+            false => format!("it yielded: {}", names.join(", ")),
+        };
+        ExpressionError::new(&self.workflow.source, problem.help(help))
+    }
+
+    /// Puts what the file says of a Part over what the content brought along.
+    fn describe(&self, part: &mut Part, template: &PartTemplate) -> Result<(), ExpressionError> {
+        if let Some(media_type) = &template.media_type {
+            part.media_type = self.text(media_type)?;
+        }
+        if let Some(filename) = &template.filename {
+            part.filename = self.text(filename)?;
+        }
+        let Some(metadata) = &template.metadata else { return Ok(()) };
+        let Json::Object(metadata) = self.value(metadata)? else {
+            let problem =
+                Diagnostic::error("expression::not-a-mapping", "`metadata` must give a mapping");
+            return Err(ExpressionError::new(&self.workflow.source, problem.at(template.span, "")));
+        };
+        part.metadata.get_or_insert_default().0.extend(metadata);
+        Ok(())
+    }
+
+    fn output(&self, output: &Output) -> Result<v1::Artifact, ExpressionError> {
+        let mut parts = match self.single_artifact(&output.value) {
+            Some((step, artifact)) => artifact_parts(&step, &artifact.result, artifact.artifact()),
+            None => match self.value(&output.value)? {
+                Json::String(text) => vec![text_part(text)],
+                value => vec![data_part(value)],
+            },
+        };
+        if let Some(media_type) = &output.media_type {
+            parts.iter_mut().for_each(|part| part.media_type.clone_from(media_type));
+        }
+        Ok(v1::Artifact {
+            artifact_id: output.name.clone(),
+            name: output.name.clone(),
+            description: output.description.clone().unwrap_or_default(),
+            parts,
+            ..v1::Artifact::default()
+        })
+    }
+
+    /// The artifact an output passes on as it is, with the step it is of.
+    fn single_artifact(&self, value: &Template) -> Option<(String, Arc<Artifact>)> {
+        let Template::Expression(expression) = value else { return None };
+        let artifact = expression.artifact(&self.context)?;
+        let mut steps = self.scope.steps.iter();
+        let (step, _) = steps.find(|(_, result)| Arc::ptr_eq(result, &artifact.result))?;
+        Some((step.clone(), artifact))
+    }
+}
+
+/// The Parts of an artifact, each saying where it comes from.
+fn artifact_parts(step: &str, result: &StepResult, artifact: &v1::Artifact) -> Vec<Part> {
+    let provenance = provenance(step, result, Some(&artifact.artifact_id));
+    artifact.parts.iter().map(|part| with_provenance(part, &provenance)).collect()
+}
+
+/// The Parts of a direct Message, each saying where it comes from.
+fn message_parts(step: &str, result: &StepResult) -> Vec<Part> {
+    let provenance = provenance(step, result, None);
+    let parts = result.message.iter().flat_map(|message| &message.parts);
+    parts.map(|part| with_provenance(part, &provenance)).collect()
+}
+
+fn provenance(step: &str, result: &StepResult, artifact: Option<&str>) -> Map<String, Json> {
+    let known = [
+        ("artifactId", artifact),
+        ("taskId", result.task_id.as_deref()),
+        ("step", Some(step)),
+        ("agent", result.agent.as_deref()),
+    ];
+    known
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), Json::from(value?))))
+        .collect()
+}
+
+fn with_provenance(part: &Part, provenance: &Map<String, Json>) -> Part {
+    let mut part = part.clone();
+    let metadata: &mut wkt::Struct = part.metadata.get_or_insert_default();
+    metadata.0.extend(provenance.clone());
+    part
+}
+
+/// The artifacts of the steps that nothing depends on, under ids that name the step.
+fn last_artifacts(workflow: &Workflow, scope: &Scope) -> Vec<v1::Artifact> {
+    let mut artifacts = Vec::new();
+    for step in workflow.last_steps() {
+        let id = &workflow.steps[step].id;
+        let Some(result) = scope.steps.get(id).filter(|result| !result.is_skipped()) else {
+            continue;
+        };
+        for artifact in &result.artifacts {
+            let parts = artifact_parts(id, result, artifact);
+            let artifact_id = format!("{id}/{}", artifact.artifact_id);
+            artifacts.push(v1::Artifact { artifact_id, parts, ..artifact.clone() });
+        }
+        let parts =
+            if result.artifacts.is_empty() { message_parts(id, result) } else { Vec::new() };
+        if !parts.is_empty() {
+            artifacts.push(v1::Artifact {
+                artifact_id: id.clone(),
+                name: id.clone(),
+                parts,
+                ..v1::Artifact::default()
+            });
+        }
+    }
+    artifacts
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! What a step yields.
+
+use std::collections::HashMap;
+
+use protocol::v1::{self, part::Content};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::step::ErrorClass;
+
+/// Says where a step of a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepState {
+    /// Its dependencies are not settled, or no slot is free.
+    Waiting,
+    /// An attempt is under way, or the next one is due.
+    Running,
+    /// It waits for a person or for authorization.
+    Paused,
+    /// It has a result.
+    Completed,
+    /// Its last attempt failed.
+    Failed,
+    /// It was canceled.
+    Canceled,
+    /// It was not run: its `when` was false, or a dependency failed with `on_error:
+    /// skip_dependents`.
+    Skipped,
+}
+
+impl StepState {
+    /// The state as workflows and people write it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StepState::Waiting => "waiting",
+            StepState::Running => "running",
+            StepState::Paused => "paused",
+            StepState::Completed => "completed",
+            StepState::Failed => "failed",
+            StepState::Canceled => "canceled",
+            StepState::Skipped => "skipped",
+        }
+    }
+
+    /// Whether the step will not change any more.
+    #[must_use]
+    pub fn is_settled(self) -> bool {
+        matches!(
+            self,
+            StepState::Completed | StepState::Failed | StepState::Canceled | StepState::Skipped
+        )
+    }
+}
+
+/// Says why a step failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepError {
+    /// The step that failed.
+    #[serde(default)]
+    pub step: String,
+    /// The kind of failure.
+    pub class: ErrorClass,
+    /// What happened, for people.
+    pub message: String,
+    /// The attempt that failed, counted from 1.
+    pub attempt: u32,
+}
+
+/// Holds what a step yielded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepResult {
+    /// Where the step stands; a settled state in every result an expression sees.
+    pub state: StepState,
+    /// The agent that served it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The id of the remote Task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// The context in which the agent put it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_id: Option<String>,
+    /// The artifacts of the successful attempt, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<v1::Artifact>,
+    /// The direct Message of an agent that made no Task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<v1::Message>,
+    /// The Message of the terminal status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_message: Option<v1::Message>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<StepError>,
+    /// Why it was skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl StepResult {
+    /// A result that holds a state and nothing else yet.
+    #[must_use]
+    pub fn new(state: StepState) -> StepResult {
+        StepResult {
+            state,
+            agent: None,
+            task_id: None,
+            context_id: None,
+            artifacts: Vec::new(),
+            message: None,
+            status_message: None,
+            error: None,
+            reason: None,
+        }
+    }
+
+    /// The result of a step that was not run, and why.
+    #[must_use]
+    pub fn skipped(reason: impl Into<String>) -> StepResult {
+        StepResult { reason: Some(reason.into()), ..StepResult::new(StepState::Skipped) }
+    }
+
+    pub(crate) fn is_skipped(&self) -> bool {
+        self.state == StepState::Skipped
+    }
+
+    /// The texts of the newest artifacts joined by newlines, else the text of the direct Message,
+    /// else that of the terminal status. The text Parts of one artifact belong together as they
+    /// are: they may be streamed chunks.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let texts: Vec<String> =
+            self.newest().filter_map(|(_, artifact)| artifact_text(artifact)).collect();
+        if !texts.is_empty() {
+            return Some(texts.join("\n"));
+        }
+        [&self.message, &self.status_message].into_iter().flatten().find_map(message_text)
+    }
+
+    /// The first data Part of the newest artifacts, else of the direct Message, else of the
+    /// terminal status.
+    #[must_use]
+    pub fn data(&self) -> Option<&Json> {
+        let messages = [&self.message, &self.status_message].into_iter().flatten();
+        let of_artifacts = self.newest().find_map(|(_, artifact)| artifact_data(artifact));
+        of_artifacts.or_else(|| messages.into_iter().find_map(|message| first_data(&message.parts)))
+    }
+
+    /// The newest version of each named artifact, and every unnamed one, in order, with their
+    /// indexes.
+    pub fn newest(&self) -> impl Iterator<Item = (usize, &v1::Artifact)> {
+        let mut last: HashMap<&str, usize> = HashMap::new();
+        for (index, artifact) in self.artifacts.iter().enumerate() {
+            last.insert(&artifact.name, index);
+        }
+        let is_newest = move |(index, artifact): &(usize, &v1::Artifact)| {
+            artifact.name.is_empty() || last.get(artifact.name.as_str()) == Some(index)
+        };
+        self.artifacts.iter().enumerate().filter(is_newest)
+    }
+
+    /// The index of the newest artifact of a name; an artifact without a name goes by its id.
+    #[must_use]
+    pub fn newest_named(&self, name: &str) -> Option<usize> {
+        let named = |artifact: &v1::Artifact| artifact.name == name;
+        let unnamed =
+            |artifact: &v1::Artifact| artifact.name.is_empty() && artifact.artifact_id == name;
+        self.artifacts.iter().rposition(named).or_else(|| self.artifacts.iter().rposition(unnamed))
+    }
+}
+
+/// The text Parts of an artifact, one after the other; none when it has none.
+pub(crate) fn artifact_text(artifact: &v1::Artifact) -> Option<String> {
+    joined(&artifact.parts, "")
+}
+
+/// The first data Part of an artifact.
+pub(crate) fn artifact_data(artifact: &v1::Artifact) -> Option<&Json> {
+    first_data(&artifact.parts)
+}
+
+/// The text Parts of a Message joined by newlines; none when it has none.
+pub(crate) fn message_text(message: &v1::Message) -> Option<String> {
+    joined(&message.parts, "\n")
+}
+
+pub(crate) fn first_data(parts: &[v1::Part]) -> Option<&Json> {
+    parts.iter().find_map(|part| match &part.content {
+        Some(Content::Data(data)) => Some(&data.0),
+        _ => None,
+    })
+}
+
+fn joined(parts: &[v1::Part], separator: &str) -> Option<String> {
+    let texts = parts.iter().filter_map(|part| match &part.content {
+        Some(Content::Text(text)) => Some(text.as_str()),
+        _ => None,
+    });
+    let texts: Vec<&str> = texts.collect();
+    (!texts.is_empty()).then(|| texts.join(separator))
+}

@@ -1,0 +1,179 @@
+//! Shows a plan: as text for people, as JSON for programs, as a mermaid diagram for documents.
+
+use std::fmt::Write;
+
+use serde_json::{Value as Json, json};
+
+use crate::dag::Edge;
+use crate::plan::Plan;
+use crate::step::Selector;
+use crate::workflow::duration;
+
+/// Shows a plan as text: for each step its agent, why no other, and what it waits for and why.
+#[must_use]
+pub fn text(plan: &Plan) -> String {
+    let workflow = &plan.workflow;
+    let mut out = String::new();
+    let title = workflow.title.as_ref().map(|title| format!(": {title}")).unwrap_or_default();
+    line(&mut out, &format!("{}{title}", workflow.name));
+    line(
+        &mut out,
+        &format!(
+            "{}, at most {} at once and {} in all",
+            counted(workflow.steps.len(), "step"),
+            workflow.parallel,
+            duration::show(workflow.timeout)
+        ),
+    );
+    for step in 0..workflow.steps.len() {
+        step_text(plan, step, &mut out);
+    }
+    out
+}
+
+fn step_text(plan: &Plan, step: usize, out: &mut String) {
+    let binding = &plan.bindings[step];
+    let interface = &binding.interface;
+    line(out, "");
+    line(out, &plan.workflow.steps[step].id);
+    let streaming = if binding.streaming { "streaming" } else { "not streaming" };
+    line(
+        out,
+        &format!("  agent      {} ({}), {streaming}", binding.agent, selected_by(plan, step)),
+    );
+    line(
+        out,
+        &format!("  interface  {} {} at {}", interface.binding, interface.version, interface.url),
+    );
+    line(out, &format!("  card       {}", binding.digest));
+    for lost in binding.lost.iter() {
+        line(out, &format!("  not        {}: {}", lost.agent, lost.why));
+    }
+    for edge in incoming(plan, step) {
+        let reasons =
+            reasons(plan, edge).into_iter().map(|(why, line)| format!("{why} (line {line})"));
+        let reasons: Vec<String> = reasons.collect();
+        line(
+            out,
+            &format!("  after      {}: {}", plan.workflow.steps[edge.from].id, reasons.join(", ")),
+        );
+    }
+    let references = ids(plan, &plan.references[step]);
+    if !references.is_empty() {
+        line(out, &format!("  refers to  {}", references.join(", ")));
+    }
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// How the step asks for its agent.
+fn selected_by(plan: &Plan, step: usize) -> String {
+    match &plan.workflow.steps[step].selector {
+        Selector::Url(_) => "by url".to_owned(),
+        Selector::SameAs(other) => format!("same as {}", plan.workflow.steps[*other].id),
+        Selector::Match { name, skill, tags } => {
+            let mut parts = Vec::new();
+            parts.extend(name.iter().map(|_| "by name".to_owned()));
+            parts.extend(skill.iter().map(|skill| format!("skill {skill}")));
+            if !tags.is_empty() {
+                parts.push(format!("tags {}", tags.join(", ")));
+            }
+            parts.join(", ")
+        }
+    }
+}
+
+/// The edges into a step; edges are sorted by the step that waits.
+fn incoming(plan: &Plan, step: usize) -> &[Edge] {
+    let edges = plan.edges();
+    let start = edges.partition_point(|edge| edge.to < step);
+    let end = edges.partition_point(|edge| edge.to <= step);
+    &edges[start..end]
+}
+
+/// Each reason of an edge with its line.
+fn reasons(plan: &Plan, edge: &Edge) -> Vec<(String, usize)> {
+    let position = |offset| plan.workflow.source.position(offset).line;
+    edge.reasons
+        .iter()
+        .map(|reason| (reason.kind.to_string(), position(reason.span.start)))
+        .collect()
+}
+
+fn ids<'p>(plan: &'p Plan, steps: &[usize]) -> Vec<&'p str> {
+    steps.iter().map(|step| plan.workflow.steps[*step].id.as_str()).collect()
+}
+
+/// Shows a plan as JSON.
+#[must_use]
+pub fn json(plan: &Plan) -> Json {
+    let workflow = &plan.workflow;
+    let steps: Vec<Json> = (0..workflow.steps.len()).map(|step| step_json(plan, step)).collect();
+    json!({
+        "workflow": workflow.name,
+        "parallel": workflow.parallel,
+        "timeout_seconds": workflow.timeout.as_secs_f64(),
+        "steps": steps,
+        "outputs": workflow.outputs.iter().map(|output| &output.name).collect::<Vec<_>>(),
+    })
+}
+
+fn step_json(plan: &Plan, step: usize) -> Json {
+    let binding = &plan.bindings[step];
+    let after = incoming(plan, step).iter().map(|edge| {
+        let reasons =
+            reasons(plan, edge).into_iter().map(|(why, line)| json!({"why": why, "line": line}));
+        json!({"step": plan.workflow.steps[edge.from].id, "reasons": reasons.collect::<Vec<_>>()})
+    });
+    json!({
+        "id": plan.workflow.steps[step].id,
+        "agent": binding.agent,
+        "selected_by": selected_by(plan, step),
+        "card": binding.digest.to_string(),
+        "interface": binding.interface,
+        "streaming": binding.streaming,
+        "not": *binding.lost,
+        "after": after.collect::<Vec<_>>(),
+        "refers_to": ids(plan, &plan.references[step]),
+    })
+}
+
+/// Shows a plan as a mermaid flow chart: an arrow for each dependency.
+#[must_use]
+pub fn mermaid(plan: &Plan) -> String {
+    let mut out = String::from("flowchart TD\n");
+    for (step, binding) in plan.workflow.steps.iter().zip(&plan.bindings) {
+        // Prefixed, since some words, such as `end`, cannot be ids in mermaid.
+        let (id, agent) = (&step.id, label(&binding.agent));
+        writeln!(out, "    step_{id}[\"{id}<br/>{agent}\"]")
+            .expect("writing to a string cannot fail");
+    }
+    for edge in plan.edges() {
+        let [from, to] = [edge.from, edge.to].map(|step| &plan.workflow.steps[step].id);
+        writeln!(out, "    step_{from} --> step_{to}").expect("writing to a string cannot fail");
+    }
+    out
+}
+
+/// Text as mermaid can take it: a card is data from a stranger.
+fn label(text: &str) -> String {
+    let escaped = text.chars().map(|c| match c {
+        '"' => "#quot;".to_owned(),
+        '<' => "#lt;".to_owned(),
+        '>' => "#gt;".to_owned(),
+        '#' => "#35;".to_owned(),
+        c if c.is_control() => " ".to_owned(),
+        c => c.to_string(),
+    });
+    escaped.collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! A step of a workflow: which agent, which Message, and what happens when it fails.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use document::Span;
+use serde::{Deserialize, Serialize};
+
+use crate::expression::Expression;
+use crate::template::PartTemplate;
+
+/// Describes one step, with the workflow's defaults merged in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Its id, `[a-z][a-z0-9_]*`.
+    pub id: String,
+    /// Where its id stands in the file.
+    pub span: Span,
+    /// Which agent serves it.
+    pub selector: Selector,
+    /// Where the selector stands in the file.
+    pub selector_span: Span,
+    /// The Parts of its Message; without them it sends on the Parts of the Message that started the
+    /// run.
+    pub message: Option<Vec<PartTemplate>>,
+    /// The steps its `needs` names.
+    pub needs: Vec<usize>,
+    /// The steps whose results its expressions and Parts read, in ascending order.
+    pub reads: Vec<usize>,
+    /// Evaluated once its dependencies are settled; false skips the step.
+    pub when: Option<Expression>,
+    /// What its failure means for the run.
+    pub on_error: OnError,
+    /// When and how a failed attempt is repeated.
+    pub retry: Retry,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+}
+
+/// Says how the agent of a step is found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Selector {
+    /// An agent of the registry or of this file that fits everything given.
+    Match {
+        /// Its name or alias.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The id of a skill it must have.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        skill: Option<String>,
+        /// Tags it must carry, all of them, on its skills or from its curator.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tags: Vec<String>,
+    },
+    /// The agent whose card is at this URL.
+    Url(String),
+    /// The agent that served another step.
+    SameAs(usize),
+}
+
+/// Says what the failure of a step, its attempts exhausted, means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnError {
+    /// The run fails; steps under way are canceled.
+    #[default]
+    Fail,
+    /// Dependents run all the same and can see the failure.
+    Continue,
+    /// Dependents are skipped, and theirs.
+    SkipDependents,
+}
+
+/// Says which failures are tried again, how often, and after what delay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Retry {
+    /// Attempts in all, the first included; 1 to 100.
+    pub attempts: u32,
+    /// The delay before the second attempt.
+    pub initial: Duration,
+    /// The longest delay.
+    pub max: Duration,
+    /// What each delay is multiplied by to give the next; at least 1.
+    pub factor: f64,
+    /// How delays are spread.
+    pub jitter: Jitter,
+    /// The failures that are tried again.
+    pub on: BTreeSet<ErrorClass>,
+}
+
+impl Default for Retry {
+    /// Three attempts for an agent that is unavailable, too slow or too busy: 0.5 s, 1 s, at most
+    /// 30 s apart.
+    fn default() -> Self {
+        Retry {
+            attempts: 3,
+            initial: Duration::from_millis(500),
+            max: Duration::from_secs(30),
+            factor: 2.0,
+            jitter: Jitter::Full,
+            on: BTreeSet::from([
+                ErrorClass::Unavailable,
+                ErrorClass::Timeout,
+                ErrorClass::RateLimited,
+            ]),
+        }
+    }
+}
+
+impl Retry {
+    /// The longest delay after the given attempt (from 1), before jitter.
+    #[must_use]
+    pub fn delay_after(&self, attempt: u32) -> Duration {
+        let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX);
+        let seconds = self.initial.as_secs_f64() * self.factor.powi(exponent);
+        Duration::try_from_secs_f64(seconds).map_or(self.max, |delay| delay.min(self.max))
+    }
+}
+
+/// Says how the delays before retries are spread, so that many steps do not come back at the same
+/// instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Jitter {
+    /// Anything from nothing to the whole delay.
+    #[default]
+    Full,
+    /// The delay as computed.
+    None,
+}
+
+/// Names the kinds of failure of an attempt: the only values of `retry.on`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorClass {
+    /// The agent could not be reached or said that it is unavailable.
+    Unavailable,
+    /// The attempt took longer than the step's `timeout`.
+    Timeout,
+    /// The agent asked to come back later.
+    RateLimited,
+    /// The remote Task failed.
+    Failed,
+    /// The agent rejected the Task.
+    Rejected,
+    /// The result was not what the step expects.
+    ExpectMismatch,
+    /// The request or the answer cannot be right, however often it is sent.
+    Invalid,
+    /// The agent wants credentials, or others.
+    Unauthorized,
+    /// Nobody can say whether the agent received the Message.
+    OutcomeUnknown,
+}
+
+impl ErrorClass {
+    /// Every class, in the order of the documentation.
+    pub const ALL: [ErrorClass; 9] = [
+        ErrorClass::Unavailable,
+        ErrorClass::Timeout,
+        ErrorClass::RateLimited,
+        ErrorClass::Failed,
+        ErrorClass::Rejected,
+        ErrorClass::ExpectMismatch,
+        ErrorClass::Invalid,
+        ErrorClass::Unauthorized,
+        ErrorClass::OutcomeUnknown,
+    ];
+
+    /// The class as workflows write it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorClass::Unavailable => "unavailable",
+            ErrorClass::Timeout => "timeout",
+            ErrorClass::RateLimited => "rate_limited",
+            ErrorClass::Failed => "failed",
+            ErrorClass::Rejected => "rejected",
+            ErrorClass::ExpectMismatch => "expect_mismatch",
+            ErrorClass::Invalid => "invalid",
+            ErrorClass::Unauthorized => "unauthorized",
+            ErrorClass::OutcomeUnknown => "outcome_unknown",
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! What a workflow file may contain, and the check that finds everything wrong with one at once.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use document::{Diagnostic, Limits, Node, Source, Span, parse};
+use serde::{Deserialize, Serialize};
+
+use crate::dag::{self, Edge};
+use crate::inputs::Input;
+use crate::step::{OnError, Retry, Selector, Step};
+use crate::template::Template;
+
+mod decoder;
+pub(crate) mod duration;
+mod inputs;
+mod message;
+mod policy;
+mod steps;
+mod values;
+
+use decoder::{Decoder, Fields};
+use values::Names;
+
+/// The version of the language this crate reads.
+pub const LANGUAGE_VERSION: u32 = 1;
+/// Steps of one run in flight at once, unless the workflow says otherwise.
+pub const DEFAULT_PARALLEL: usize = 16;
+/// How long a whole run may take, unless the workflow says otherwise.
+pub const DEFAULT_RUN_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
+/// How long one attempt of a step may take, unless the workflow says otherwise.
+pub const DEFAULT_STEP_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+
+const KEYS: [&str; 13] = [
+    "convoke",
+    "name",
+    "title",
+    "description",
+    "tags",
+    "examples",
+    "inputs",
+    "agents",
+    "defaults",
+    "parallel",
+    "timeout",
+    "steps",
+    "outputs",
+];
+
+/// Holds a checked workflow: every reference resolved, every default merged in, no cycle.
+///
+/// It is a value that a run journals: its expressions are stored as their source and compiled again
+/// when needed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workflow {
+    /// The version of the language the file is written in.
+    pub convoke: u32,
+    /// `[a-z0-9-]`, 1 to 63 characters.
+    pub name: String,
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What the workflow does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Tags of the skill that the workflow becomes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Examples of requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<String>,
+    /// The inputs, in the order of the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Input>,
+    /// Agents known to this file only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<InlineAgent>,
+    /// Steps of one run in flight at once.
+    pub parallel: usize,
+    /// How long a whole run may take.
+    pub timeout: Duration,
+    /// The steps, in the order of the file.
+    pub steps: Vec<Step>,
+    /// Why steps wait for each other.
+    pub edges: Vec<Edge>,
+    /// The outputs, in the order of the file; without them, the artifacts of the steps nothing
+    /// depends on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<Output>,
+    /// The steps whose results the outputs read, in ascending order.
+    pub outputs_read: Vec<usize>,
+    /// The file itself, for the positions of later problems.
+    pub source: Source,
+}
+
+/// Describes an agent that only this file knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InlineAgent {
+    /// Its name in this file.
+    pub name: String,
+    /// The URL of its card, or of its host.
+    pub url: String,
+    /// Where it is named.
+    pub span: Span,
+}
+
+/// Describes one output: it becomes an artifact of the run's Task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Output {
+    /// Its name, which is the artifact's.
+    pub name: String,
+    /// Where it is named.
+    pub span: Span,
+    /// What it holds: a string becomes a text Part, anything else a data Part.
+    pub value: Template,
+    /// The media type to state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+    /// What it is, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// Checks a workflow file.
+///
+/// # Errors
+/// Everything that is wrong with it, in the order of the file.
+pub fn check(source: &Source) -> Result<Workflow, Vec<Diagnostic>> {
+    let root = parse(source, &Limits::default())?;
+    let mut checker = Checker { decoder: Decoder::new(source), names: Names::collect(&root) };
+    let workflow = checker.workflow(&root);
+    let mut problems = checker.decoder.problems;
+    match workflow {
+        Some(workflow) if problems.is_empty() => Ok(workflow),
+        _ => {
+            problems.sort_by_key(Diagnostic::span);
+            Err(problems)
+        }
+    }
+}
+
+impl Workflow {
+    /// The URLs of the agents the file itself names, which must be fetched before it can be bound:
+    /// each once.
+    #[must_use]
+    pub fn urls(&self) -> Vec<&str> {
+        let inline = self.agents.iter().map(|agent| agent.url.as_str());
+        let selected = self.steps.iter().filter_map(|step| match &step.selector {
+            Selector::Url(url) => Some(url.as_str()),
+            _ => None,
+        });
+        let mut seen = std::collections::HashSet::new();
+        inline.chain(selected).filter(|url| seen.insert(*url)).collect()
+    }
+
+    /// The index of a step.
+    #[must_use]
+    pub fn step(&self, id: &str) -> Option<usize> {
+        self.steps.iter().position(|step| step.id == id)
+    }
+
+    /// The steps that no other step waits for, in ascending order.
+    #[must_use]
+    pub fn last_steps(&self) -> Vec<usize> {
+        let mut has_dependents = vec![false; self.steps.len()];
+        for edge in &self.edges {
+            has_dependents[edge.from] = true;
+        }
+        (0..self.steps.len()).filter(|step| !has_dependents[*step]).collect()
+    }
+}
+
+/// The settings of `defaults`, which steps may change for themselves.
+struct Defaults {
+    timeout: Duration,
+    retry: Retry,
+    on_error: OnError,
+}
+
+struct Checker<'s, 'n> {
+    decoder: Decoder<'s>,
+    names: Names<'n>,
+}
+
+impl<'n> Checker<'_, 'n> {
+    fn workflow(&mut self, root: &'n Node) -> Option<Workflow> {
+        let fields = self.decoder.fields(root, "a workflow", &KEYS);
+        root.as_mapping()?;
+        let top = Span { start: root.span.start, end: root.span.start };
+        let convoke = self.language_version(fields, top);
+        let name = self.name(fields, top);
+        let defaults = self.defaults(fields);
+        let inputs = fields.get("inputs").map(|node| self.inputs(node)).unwrap_or_default();
+        let agents = fields.get("agents").map(|node| self.agents(node)).unwrap_or_default();
+        let mut edges = Vec::new();
+        let steps = self.steps(fields, top, &defaults, &mut edges);
+        dag::check_cycles(&steps_in_file(&self.names), &edges, &mut self.decoder.problems);
+        let (outputs, outputs_read) = self.outputs(fields);
+        let mut workflow = Workflow {
+            convoke: convoke?,
+            name: name?,
+            title: self.text(fields, "title"),
+            description: self.text(fields, "description"),
+            tags: self.texts(fields, "tags"),
+            examples: self.texts(fields, "examples"),
+            inputs,
+            agents,
+            parallel: self.parallel(fields),
+            timeout: self.duration(fields, "timeout", "`timeout`").unwrap_or(DEFAULT_RUN_TIMEOUT),
+            steps,
+            edges,
+            outputs,
+            outputs_read,
+            source: self.decoder.source.clone(),
+        };
+        if workflow.outputs.is_empty() {
+            workflow.outputs_read = workflow.last_steps();
+        }
+        Some(workflow)
+    }
+
+    fn language_version(&mut self, fields: Fields<'_>, top: Span) -> Option<u32> {
+        let Some(node) = fields.get("convoke") else {
+            self.decoder.missing(
+                top,
+                "the workflow",
+                "convoke",
+                "start the file with `convoke: 1`, the language version",
+            );
+            return None;
+        };
+        let is_known =
+            matches!(&node.value, document::Value::Number(number) if number.as_u64() == Some(1));
+        if !is_known {
+            let message = "this language version is not known here".to_owned();
+            self.decoder.invalid(
+                node.head_span(),
+                message,
+                "write `convoke: 1`, or use a newer Convoke",
+            );
+        }
+        is_known.then_some(LANGUAGE_VERSION)
+    }
+
+    fn name(&mut self, fields: Fields<'_>, top: Span) -> Option<String> {
+        let Some(node) = fields.get("name") else {
+            self.decoder.missing(
+                top,
+                "the workflow",
+                "name",
+                "add a name of letters a-z, digits and `-`, as in `name: my-trip`",
+            );
+            return None;
+        };
+        let name = self.decoder.string(node, "`name`")?;
+        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if !(1..=63).contains(&name.len()) || !name.chars().all(is_allowed) {
+            let message = format!("`{name}` cannot be the name of a workflow");
+            self.decoder.invalid(
+                node.span,
+                message,
+                "use 1 to 63 of the letters a-z, the digits and `-`",
+            );
+        }
+        Some(name)
+    }
+
+    fn text(&mut self, fields: Fields<'_>, key: &str) -> Option<String> {
+        self.decoder.string(fields.get(key)?, &format!("`{key}`"))
+    }
+
+    fn texts(&mut self, fields: Fields<'_>, key: &str) -> Vec<String> {
+        let Some(node) = fields.get(key) else { return Vec::new() };
+        self.decoder.strings(node, &format!("`{key}`")).into_iter().map(|(text, _)| text).collect()
+    }
+
+    fn duration(&mut self, fields: Fields<'_>, key: &str, what: &str) -> Option<Duration> {
+        self.decoder.duration(fields.get(key)?, what)
+    }
+
+    fn parallel(&mut self, fields: Fields<'_>) -> usize {
+        let Some(node) = fields.get("parallel") else { return DEFAULT_PARALLEL };
+        let value = self.decoder.integer(node, "`parallel`", 1, 10_000);
+        value.and_then(|value| usize::try_from(value).ok()).unwrap_or(DEFAULT_PARALLEL)
+    }
+
+    fn agents(&mut self, node: &'n Node) -> Vec<InlineAgent> {
+        let mut agents = Vec::new();
+        for entry in self.decoder.entries(node, "`agents`") {
+            let what = format!("agent `{}`", entry.key);
+            let fields = self.decoder.fields(&entry.value, &what, &["url"]);
+            let Some(node) = fields.get("url") else {
+                if entry.value.as_mapping().is_some() {
+                    self.decoder.missing(
+                        entry.key_span,
+                        &what,
+                        "url",
+                        "give the URL of its card, or of its host",
+                    );
+                }
+                continue;
+            };
+            if let Some(url) = self.url(node, &what) {
+                agents.push(InlineAgent { name: entry.key.clone(), url, span: entry.key_span });
+            }
+        }
+        agents
+    }
+
+    fn url(&mut self, node: &Node, what: &str) -> Option<String> {
+        let url = self.decoder.string(node, &format!("the URL of {what}"))?;
+        let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+        if host.is_none_or(|host| host.is_empty() || host.starts_with('/'))
+            || url.contains(char::is_whitespace)
+        {
+            let message = format!("`{url}` is not the URL of an agent");
+            self.decoder.invalid(
+                node.span,
+                message,
+                "write it in full, as in `https://agents.example.com`",
+            );
+            return None;
+        }
+        Some(url)
+    }
+}
+
+/// The id and place of every step the file names, also of those that could not be read.
+fn steps_in_file<'n>(names: &Names<'n>) -> Vec<(&'n str, Span)> {
+    names.steps.iter().map(|entry| (entry.key.as_str(), entry.key_span)).collect()
+}
+
+/// Step ids by name.
+type StepIndex<'n> = HashMap<&'n str, usize>;
+
+#[cfg(test)]
+mod tests;

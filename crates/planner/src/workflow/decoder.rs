@@ -1,0 +1,199 @@
+//! Reads values out of a YAML tree and collects every problem on the way, instead of stopping at
+//! the first.
+
+use std::time::Duration;
+
+use document::{Diagnostic, Entry, Node, Source, Span, Value, nearest};
+
+use super::duration;
+
+/// Beyond this many problems hints are no longer searched for: they cost more than anyone would
+/// read.
+const MAX_HINTED: usize = 200;
+
+/// Collects problems while values are read.
+pub(super) struct Decoder<'s> {
+    pub(super) source: &'s Source,
+    pub(super) problems: Vec<Diagnostic>,
+}
+
+/// The entries of a mapping whose keys have been checked.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'n> {
+    entries: &'n [Entry],
+}
+
+impl<'n> Fields<'n> {
+    pub(super) fn entry(&self, key: &str) -> Option<&'n Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&'n Node> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+}
+
+impl<'s> Decoder<'s> {
+    pub(super) fn new(source: &'s Source) -> Self {
+        Decoder { source, problems: Vec::new() }
+    }
+
+    pub(super) fn report(&mut self, problem: Diagnostic) {
+        self.problems.push(problem);
+    }
+
+    /// Reads a mapping with a closed set of keys.
+    pub(super) fn fields<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Fields<'n> {
+        let Value::Mapping(entries) = &node.value else {
+            self.expected(node, what, "a mapping");
+            return Fields { entries: &[] };
+        };
+        for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
+            self.unknown_key(entry, what, known);
+        }
+        Fields { entries }
+    }
+
+    fn unknown_key(&mut self, entry: &Entry, what: &str, known: &[&str]) {
+        let help = match self.nearest(&entry.key, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known keys: {}", known.join(", ")),
+        };
+        let message = format!("`{}` is not a key of {what}", entry.key);
+        self.report(
+            Diagnostic::error("workflow::unknown-key", message)
+                .at(entry.key_span, "unknown key")
+                .help(help),
+        );
+    }
+
+    /// The candidate a mistyped name most probably stands for.
+    pub(super) fn nearest<'c>(
+        &self,
+        word: &str,
+        candidates: impl IntoIterator<Item = &'c str>,
+    ) -> Option<&'c str> {
+        if self.problems.len() < MAX_HINTED { nearest(word, candidates) } else { None }
+    }
+
+    /// Reads the entries of a mapping whose keys are names that the author chose.
+    pub(super) fn entries<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Entry] {
+        match &node.value {
+            Value::Mapping(entries) => entries,
+            Value::Null => &[],
+            _ => {
+                self.expected(node, what, "a mapping");
+                &[]
+            }
+        }
+    }
+
+    pub(super) fn expected(&mut self, node: &Node, what: &str, expected: &str) {
+        let message = format!("{what} must be {expected}, not {}", node.kind());
+        let problem = Diagnostic::error("workflow::wrong-type", message)
+            .at(node.head_span(), format!("{expected} goes here"));
+        let is_scalar = matches!(node.value, Value::Number(_) | Value::Bool(_));
+        self.report(if is_scalar && expected == "a string" {
+            problem.help("put it in quotes")
+        } else {
+            problem
+        });
+    }
+
+    pub(super) fn missing(&mut self, at: Span, what: &str, key: &str, help: &str) {
+        let message = format!("{what} has no `{key}`");
+        self.report(
+            Diagnostic::error("workflow::missing-key", message)
+                .at(at, format!("`{key}` is missing"))
+                .help(help),
+        );
+    }
+
+    pub(super) fn invalid(&mut self, at: Span, message: String, help: &str) {
+        self.report(Diagnostic::error("workflow::invalid-value", message).at(at, "").help(help));
+    }
+
+    pub(super) fn string(&mut self, node: &Node, what: &str) -> Option<String> {
+        match &node.value {
+            Value::String(text) => Some(text.clone()),
+            _ => {
+                self.expected(node, what, "a string");
+                None
+            }
+        }
+    }
+
+    /// Reads a list of strings; each with its node for positions.
+    pub(super) fn strings<'n>(&mut self, node: &'n Node, what: &str) -> Vec<(String, &'n Node)> {
+        let Value::Sequence(items) = &node.value else {
+            self.expected(node, what, "a list of strings");
+            return Vec::new();
+        };
+        let item_name = format!("each item of {what}");
+        items.iter().filter_map(|item| Some((self.string(item, &item_name)?, item))).collect()
+    }
+
+    pub(super) fn integer(
+        &mut self,
+        node: &Node,
+        what: &str,
+        least: u64,
+        most: u64,
+    ) -> Option<u64> {
+        let expected = format!("a whole number from {least} to {most}");
+        let Value::Number(number) = &node.value else {
+            self.expected(node, what, &expected);
+            return None;
+        };
+        match number.as_u64().filter(|value| (least..=most).contains(value)) {
+            Some(value) => Some(value),
+            None => {
+                self.invalid(
+                    node.span,
+                    format!("{what} must be {expected}, not {number}"),
+                    "change the number",
+                );
+                None
+            }
+        }
+    }
+
+    pub(super) fn duration(&mut self, node: &Node, what: &str) -> Option<Duration> {
+        const HELP: &str =
+            "write a number with its unit: ms, s, m, h or d, as in 500ms, 30s, 5m or 1h30m";
+        let Value::String(text) = &node.value else {
+            let message = format!("{what} must be a duration, not {}", node.kind());
+            let problem = Diagnostic::error("workflow::wrong-type", message)
+                .at(node.head_span(), "a duration goes here");
+            self.report(problem.help(HELP));
+            return None;
+        };
+        match duration::parse(text) {
+            Ok(duration) => Some(duration),
+            Err(why) => {
+                self.invalid(node.span, format!("{what} is no duration: {why}"), HELP);
+                None
+            }
+        }
+    }
+
+    /// Reads one of a closed set of words.
+    pub(super) fn one_of<T: Copy>(
+        &mut self,
+        node: &Node,
+        what: &str,
+        options: &[(&str, T)],
+    ) -> Option<T> {
+        let text = self.string(node, what)?;
+        if let Some((_, value)) = options.iter().find(|(name, _)| *name == text) {
+            return Some(*value);
+        }
+        let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+        let help = match self.nearest(&text, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("one of: {}", names.join(", ")),
+        };
+        self.invalid(node.span, format!("`{text}` is no value of {what}"), &help);
+        None
+    }
+}

@@ -1,0 +1,233 @@
+//! Values that may hold expressions, and what they read.
+
+use std::collections::{BTreeSet, HashSet};
+
+use document::{Diagnostic, Entry, Node, Span, Value};
+use serde_json::Value as Json;
+
+use super::{Checker, StepIndex};
+use crate::dag::{Edges, Reason, ReasonKind};
+use crate::expression::{Compiled, Expression, Read, ReadWhat, is_template};
+use crate::template::Template;
+
+/// The names the file defines; known before any of their contents are read.
+pub(super) struct Names<'n> {
+    pub(super) steps: &'n [Entry],
+    pub(super) step_index: StepIndex<'n>,
+    pub(super) inputs: &'n [Entry],
+    input_names: HashSet<&'n str>,
+}
+
+impl<'n> Names<'n> {
+    pub(super) fn collect(root: &'n Node) -> Names<'n> {
+        let entries = |key| root.get(key).and_then(Node::as_mapping).unwrap_or_default();
+        let steps: &[Entry] = entries("steps");
+        let step_index =
+            steps.iter().enumerate().map(|(index, entry)| (entry.key.as_str(), index)).collect();
+        let inputs: &[Entry] = entries("inputs");
+        let input_names = inputs.iter().map(|entry| entry.key.as_str()).collect();
+        Names { steps, step_index, inputs, input_names }
+    }
+}
+
+/// Something a position reads, with the position's name.
+pub(super) struct Reading {
+    pub(super) read: Read,
+    pub(super) position: &'static str,
+}
+
+impl Checker<'_, '_> {
+    /// Reads a value in which every string may hold expressions.
+    pub(super) fn template(
+        &mut self,
+        node: &Node,
+        position: &'static str,
+        reads: &mut Vec<Reading>,
+    ) -> Option<Template> {
+        match &node.value {
+            Value::String(text) if is_template(text) => {
+                let compiled = Expression::text(text, node.span, self.decoder.source);
+                self.keep(compiled, position, reads).map(Template::Expression)
+            }
+            Value::Sequence(items) => self.sequence(items, position, reads),
+            Value::Mapping(entries) => self.mapping(entries, position, reads),
+            _ => Some(Template::Literal(node.to_json())),
+        }
+    }
+
+    fn sequence(
+        &mut self,
+        items: &[Node],
+        position: &'static str,
+        reads: &mut Vec<Reading>,
+    ) -> Option<Template> {
+        let items: Vec<_> = items.iter().map(|item| self.template(item, position, reads)).collect();
+        let items: Vec<Template> = items.into_iter().collect::<Option<_>>()?;
+        if items.iter().all(|item| matches!(item, Template::Literal(_))) {
+            return Some(Template::Literal(items.into_iter().map(literal).collect()));
+        }
+        Some(Template::Sequence(items))
+    }
+
+    fn mapping(
+        &mut self,
+        entries: &[Entry],
+        position: &'static str,
+        reads: &mut Vec<Reading>,
+    ) -> Option<Template> {
+        let mut values = Vec::with_capacity(entries.len());
+        for entry in entries {
+            if is_template(&entry.key) {
+                let message = "an expression cannot stand in a key".to_owned();
+                self.decoder.invalid(
+                    entry.key_span,
+                    message,
+                    "write the key out, or build the mapping in one expression",
+                );
+            }
+            values.push(
+                self.template(&entry.value, position, reads)
+                    .map(|value| (entry.key.clone(), value)),
+            );
+        }
+        let values: Vec<(String, Template)> = values.into_iter().collect::<Option<_>>()?;
+        if values.iter().all(|(_, value)| matches!(value, Template::Literal(_))) {
+            let map = values.into_iter().map(|(key, value)| (key, literal(value)));
+            return Some(Template::Literal(Json::Object(map.collect())));
+        }
+        Some(Template::Mapping(values))
+    }
+
+    /// Reads a position that takes one expression.
+    pub(super) fn bare(
+        &mut self,
+        node: &Node,
+        position: &'static str,
+        reads: &mut Vec<Reading>,
+    ) -> Option<Expression> {
+        let text = match &node.value {
+            Value::String(text) => text.clone(),
+            Value::Bool(value) => value.to_string(),
+            _ => {
+                self.decoder.expected(node, &format!("`{position}`"), "an expression");
+                return None;
+            }
+        };
+        let compiled = Expression::bare(&text, node.span, self.decoder.source);
+        self.keep(compiled, position, reads)
+    }
+
+    fn keep(
+        &mut self,
+        compiled: Result<Compiled, Vec<Diagnostic>>,
+        position: &'static str,
+        reads: &mut Vec<Reading>,
+    ) -> Option<Expression> {
+        match compiled {
+            Ok((expression, found)) => {
+                reads.extend(found.into_iter().map(|read| Reading { read, position }));
+                Some(expression)
+            }
+            Err(problems) => {
+                self.decoder.problems.extend(problems);
+                None
+            }
+        }
+    }
+
+    /// Resolves what a step reads: adds an edge for each step, and gives all of them in ascending
+    /// order.
+    pub(super) fn resolve(
+        &mut self,
+        step: usize,
+        needs: &[usize],
+        reads: Vec<Reading>,
+        edges: &mut Edges,
+    ) -> Vec<usize> {
+        let mut read_steps = BTreeSet::new();
+        for Reading { read, position } in reads {
+            match &read.what {
+                ReadWhat::Step(name) => {
+                    if let Some(from) = self.find_step(name, read.span) {
+                        let kind = ReasonKind::Expression {
+                            position: position.to_owned(),
+                            text: read.text,
+                        };
+                        edges.add(from, step, Reason { kind, span: read.span });
+                        read_steps.insert(from);
+                    }
+                }
+                ReadWhat::AnyStep if needs.is_empty() => self.dynamic_step(&read),
+                ReadWhat::AnyStep => read_steps.extend(needs),
+                ReadWhat::Input(name) => self.check_input(name, read.span),
+            }
+        }
+        read_steps.into_iter().collect()
+    }
+
+    /// Resolves what the outputs read; they are evaluated when everything is settled and add no
+    /// edges.
+    pub(super) fn resolve_outputs(&mut self, reads: Vec<Reading>) -> Vec<usize> {
+        let mut read_steps = BTreeSet::new();
+        for Reading { read, .. } in reads {
+            match &read.what {
+                ReadWhat::Step(name) => read_steps.extend(self.find_step(name, read.span)),
+                ReadWhat::AnyStep => self.dynamic_step(&read),
+                ReadWhat::Input(name) => self.check_input(name, read.span),
+            }
+        }
+        read_steps.into_iter().collect()
+    }
+
+    /// The index of a step that something names.
+    pub(super) fn find_step(&mut self, name: &str, span: Span) -> Option<usize> {
+        if let Some(index) = self.names.step_index.get(name) {
+            return Some(*index);
+        }
+        let known = self.names.steps.iter().map(|entry| entry.key.as_str());
+        let help = match self.decoder.nearest(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "name a step of this file".to_owned(),
+        };
+        let message = format!("there is no step `{name}`");
+        self.decoder.report(
+            Diagnostic::error("workflow::unknown-step", message)
+                .at(span, "unknown step")
+                .help(help),
+        );
+        None
+    }
+
+    pub(super) fn check_input(&mut self, name: &str, span: Span) {
+        if self.names.input_names.contains(name) {
+            return;
+        }
+        let known = self.names.inputs.iter().map(|entry| entry.key.as_str());
+        let help = match self.decoder.nearest(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("declare it under `inputs`, as in `{name}: {{type: string}}`"),
+        };
+        let message = format!("there is no input `{name}`");
+        self.decoder.report(
+            Diagnostic::error("workflow::unknown-input", message)
+                .at(span, "unknown input")
+                .help(help),
+        );
+    }
+
+    fn dynamic_step(&mut self, read: &Read) {
+        let message = "which step is read here shows only when the expression is evaluated";
+        let problem = Diagnostic::error("workflow::dynamic-step", message)
+            .at(read.span, "reads a step not named here");
+        let help = "name the step, as in `steps.NAME`, or list all \
+                    that may be meant in the step's `needs`";
+        self.decoder.report(problem.help(help));
+    }
+}
+
+fn literal(value: Template) -> Json {
+    match value {
+        Template::Literal(json) => json,
+        _ => Json::Null,
+    }
+}

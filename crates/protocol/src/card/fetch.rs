@@ -1,0 +1,111 @@
+//! Address to card.
+
+use serde_json::Value as Json;
+use url::Url;
+
+use super::read::is_card;
+use super::{CardError, NoCard, read};
+use crate::outbound::{FetchLimits, Fetched, Outbound};
+use crate::v1::AgentCard;
+
+/// The largest card that is read, in bytes.
+pub const MAX_BYTES: usize = 1024 * 1024;
+
+/// Where A2A 1.0 and 0.3 put the card (§8.2), and where 0.2 did.
+const WELL_KNOWN: [&str; 2] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
+
+/// A card and where it was found.
+#[derive(Clone, Debug)]
+pub struct FetchedCard {
+    /// The address of the card, after redirects.
+    pub url: String,
+    /// The card.
+    pub card: AgentCard,
+    /// The JSON as it was received: signatures are made over it.
+    pub raw: Json,
+}
+
+/// Fetches the card of the agent at an address: from the address itself, else from
+/// the well-known places below its path, else from those of its host.
+///
+/// An address that ends in `.json` is the card's own, and nothing else is tried.
+/// Dropping the future gives the fetch up.
+///
+/// # Errors
+/// [`CardError::At`] for a card that cannot be used; [`CardError::Nothing`] when the
+/// only place holds no card or the host cannot be reached; [`CardError::NotFound`]
+/// when none of the places holds one.
+pub async fn fetch(outbound: &Outbound, url: &str) -> Result<FetchedCard, CardError> {
+    let address = outbound.check(url).map_err(NoCard::from)?;
+    let mut tried = Vec::new();
+    for place in places(&address) {
+        match fetch_from(outbound, &place).await {
+            Err(CardError::Nothing(reason)) if reason.leaves_hope() => tried.push(reason),
+            outcome => return outcome,
+        }
+    }
+    match tried.pop() {
+        Some(only) if tried.is_empty() => Err(only.into()),
+        last => {
+            tried.extend(last);
+            Err(CardError::NotFound { url: url.to_owned(), tried })
+        }
+    }
+}
+
+/// The addresses where the card may be, each once.
+fn places(url: &Url) -> Vec<String> {
+    let mut places = vec![url.to_string()];
+    let path = url.path().trim_end_matches('/');
+    if path.to_ascii_lowercase().ends_with(".json") {
+        return places;
+    }
+    for base in [path, ""] {
+        for name in WELL_KNOWN {
+            let mut place = url.clone();
+            place.set_path(&format!("{base}{name}"));
+            place.set_query(None);
+            place.set_fragment(None);
+            let place = place.to_string();
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+    }
+    places
+}
+
+async fn fetch_from(outbound: &Outbound, place: &str) -> Result<FetchedCard, CardError> {
+    let limits = FetchLimits { max_bytes: MAX_BYTES, ..FetchLimits::default() };
+    let fetched = outbound.fetch(place, limits).await.map_err(NoCard::from)?;
+    let url = fetched.url.to_string();
+    if !fetched.status.is_success() {
+        return Err(NoCard::Status { url, status: fetched.status.as_u16() }.into());
+    }
+    let raw = json(&url, &fetched)?;
+    match read(&raw) {
+        Ok(card) => Ok(FetchedCard { url, card, raw }),
+        Err(_) if !is_card(&raw) => Err(NoCard::OtherJson { url }.into()),
+        Err(error) => Err(CardError::At { url, source: Box::new(error) }),
+    }
+}
+
+fn json(url: &str, fetched: &Fetched) -> Result<Json, NoCard> {
+    serde_json::from_slice(&fetched.body).map_err(|error| {
+        let url = url.to_owned();
+        if is_html(fetched) {
+            NoCard::Html { url }
+        } else {
+            NoCard::NotJson { url, why: error.to_string() }
+        }
+    })
+}
+
+/// Servers label pages and cards wrongly, so a look at the text decides as well.
+fn is_html(fetched: &Fetched) -> bool {
+    let content_type = fetched.headers.get(http::header::CONTENT_TYPE);
+    let is_labelled = content_type
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|value| value.to_ascii_lowercase().starts_with("text/html"));
+    is_labelled || fetched.body.trim_ascii_start().starts_with(b"<")
+}

@@ -1,0 +1,116 @@
+//! JSON to card.
+
+use serde_json::{Map, Value as Json};
+
+use super::CardError;
+use crate::v1::{AgentCard, Required as _};
+
+/// Reads a card out of its JSON.
+///
+/// Unknown fields are ignored. `security`, as drafts of 1.0 called it, is read as
+/// `securityRequirements`, on the card and on its skills. A card that has both
+/// 1.0 interfaces and the fields of older versions is a 1.0 card.
+///
+/// # Errors
+/// [`CardError::NotAnObject`], [`CardError::OlderDialect`], [`CardError::Field`]
+/// and [`CardError::Missing`]. A missing description, version, capability or skill
+/// is none: the agent can be called without.
+pub fn read(json: &Json) -> Result<AgentCard, CardError> {
+    let Json::Object(object) = json else {
+        return Err(CardError::NotAnObject { found: kind(json) });
+    };
+    if is_older(object) {
+        return Err(CardError::OlderDialect { version: older_version(object) });
+    }
+    let card = decode(object)?;
+    let fields = indispensable(&card);
+    if fields.is_empty() { Ok(card) } else { Err(CardError::Missing { fields }) }
+}
+
+/// Whether the JSON tries to be a card, of whatever version.
+pub(super) fn is_card(json: &Json) -> bool {
+    ["name", "supportedInterfaces", "supported_interfaces"]
+        .iter()
+        .any(|field| json.get(field).is_some())
+}
+
+fn kind(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a string",
+        Json::Array(_) => "an array",
+        Json::Object(_) => "an object",
+    }
+}
+
+/// Before 1.0 a card had one `url` of its own, and its other addresses elsewhere.
+fn is_older(object: &Map<String, Json>) -> bool {
+    let has = |field: &str| object.contains_key(field);
+    let is_current = has("supportedInterfaces") || has("supported_interfaces");
+    let is_older = ["url", "preferredTransport", "additionalInterfaces", "protocolVersion"]
+        .into_iter()
+        .any(has);
+    is_older && !is_current
+}
+
+fn older_version(object: &Map<String, Json>) -> String {
+    match object.get("protocolVersion") {
+        Some(Json::String(version)) if !version.is_empty() => version.clone(),
+        _ => "0.3 or older".to_owned(),
+    }
+}
+
+fn decode(object: &Map<String, Json>) -> Result<AgentCard, CardError> {
+    let object = with_renamed_security(object);
+    serde_path_to_error::deserialize(Json::Object(object)).map_err(|error| CardError::Field {
+        path: error.path().to_string(),
+        why: error.inner().to_string(),
+    })
+}
+
+fn with_renamed_security(object: &Map<String, Json>) -> Map<String, Json> {
+    let mut object = object.clone();
+    rename_security(&mut object);
+    if let Some(Json::Array(skills)) = object.get_mut("skills") {
+        skills.iter_mut().filter_map(Json::as_object_mut).for_each(rename_security);
+    }
+    object
+}
+
+fn rename_security(object: &mut Map<String, Json>) {
+    let is_named = ["securityRequirements", "security_requirements"]
+        .into_iter()
+        .any(|field| object.contains_key(field));
+    if is_named {
+        return;
+    }
+    if let Some(Json::Array(requirements)) = object.remove("security") {
+        let requirements = requirements.into_iter().map(requirement).collect();
+        object.insert("securityRequirements".to_owned(), requirements);
+    }
+}
+
+/// OpenAPI's `{"scheme": ["scope"]}`, which is what stands under `security`, in
+/// the form of 1.0: `{"schemes": {"scheme": {"list": ["scope"]}}}`.
+fn requirement(requirement: Json) -> Json {
+    match requirement {
+        Json::Object(schemes) if !schemes.contains_key("schemes") => {
+            let schemes: Map<_, _> =
+                schemes.into_iter().map(|(name, scopes)| (name, scope_list(scopes))).collect();
+            serde_json::json!({ "schemes": schemes })
+        }
+        other => other,
+    }
+}
+
+fn scope_list(scopes: Json) -> Json {
+    if scopes.is_array() { serde_json::json!({ "list": scopes }) } else { scopes }
+}
+
+fn indispensable(card: &AgentCard) -> Vec<String> {
+    let is_indispensable =
+        |path: &String| path == "name" || path.starts_with("supportedInterfaces");
+    card.missing_required().into_iter().filter(is_indispensable).collect()
+}

@@ -1,0 +1,18 @@
+//! The A2A data model, its bindings, client and server side.
+
+pub mod artifacts;
+pub mod card;
+pub mod client;
+#[cfg(test)]
+mod echo;
+pub mod error;
+pub mod limits;
+pub mod model;
+pub mod operation;
+pub mod outbound;
+pub mod server;
+pub mod service;
+pub mod sse;
+pub mod v1;
+pub mod version;
+pub mod wkt;

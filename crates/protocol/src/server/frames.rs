@@ -1,0 +1,97 @@
+//! Events out: each one serialised once, as one frame of a Server-Sent Events body.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use serde_json::value::RawValue;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use super::{
+    jsonrpc::{write_failure, write_success},
+    socket::Shutdown,
+};
+use crate::{error::Error, service::EventStream, v1::StreamResponse};
+
+const COMMENT: Bytes = Bytes::from_static(b": keep-alive\n\n");
+
+/// Makes the body of a streaming answer. It ends with the events, after an error, or when the
+/// server shuts down; a silent stream carries a comment now and then.
+pub(super) fn body(
+    id: &RawValue,
+    first: Option<StreamResponse>,
+    events: EventStream,
+    keep_alive: Duration,
+    shutdown: Option<Shutdown>,
+) -> Body {
+    let mut silence = interval(keep_alive);
+    silence.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    silence.reset();
+    Body::from_stream(Frames {
+        id: id.to_owned(),
+        first,
+        events: Some(events),
+        silence,
+        shutdown: shutdown.map(|shutdown| Box::pin(shutdown.0.cancelled_owned())),
+    })
+}
+
+struct Frames {
+    id: Box<RawValue>,
+    first: Option<StreamResponse>,
+    /// Gone once the stream has ended.
+    events: Option<EventStream>,
+    silence: Interval,
+    shutdown: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+}
+
+impl Stream for Frames {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(self.frame(Ok(first)))));
+        }
+        let Some(events) = &mut self.events else { return Poll::Ready(None) };
+        match events.poll_next_unpin(context) {
+            Poll::Ready(Some(event)) => return Poll::Ready(Some(Ok(self.frame(event)))),
+            Poll::Ready(None) => {
+                self.events = None;
+                return Poll::Ready(None);
+            }
+            Poll::Pending => {}
+        }
+        if self.shutdown.as_mut().is_some_and(|shutdown| shutdown.as_mut().poll(context).is_ready())
+        {
+            self.events = None;
+            return Poll::Ready(None);
+        }
+        self.silence.poll_tick(context).map(|_| Some(Ok(COMMENT)))
+    }
+}
+
+impl Frames {
+    /// Writes an event; an error is the last one.
+    fn frame(&mut self, event: Result<StreamResponse, Error>) -> Bytes {
+        self.silence.reset();
+        let mut frame = Vec::with_capacity(512);
+        frame.extend_from_slice(b"data: ");
+        let start = frame.len();
+        let written = event.and_then(|event| write_success(&mut frame, &self.id, &event));
+        if let Err(error) = written {
+            self.events = None;
+            frame.truncate(start);
+            write_failure(&mut frame, &self.id, &error);
+        }
+        frame.extend_from_slice(b"\n\n");
+        frame.into()
+    }
+}

@@ -1,0 +1,62 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use protocol::v1::AgentCard;
+
+use crate::{CardDigest, Curation};
+
+/// Holds what the planner has to know of one agent of the directory.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Agent {
+    /// Its name in the directory, unique in the account.
+    pub name: String,
+    /// Its card, read through the one model whatever version it came in.
+    pub card: Arc<AgentCard>,
+    /// Which version of the card this is.
+    pub digest: CardDigest,
+    /// Where the card was found; empty for a card that came from a file.
+    pub url: String,
+    /// How it stands.
+    pub curation: Curation,
+    /// The curator's tags, beside those of the card's skills.
+    pub tags: Vec<String>,
+    /// Other names it is found by.
+    pub aliases: Vec<String>,
+    /// Who answers for it.
+    pub owner: Option<String>,
+    /// What the curator noted.
+    pub notes: Option<String>,
+    /// Which of several fitting agents is taken: the larger number.
+    pub priority: i32,
+}
+
+impl Agent {
+    /// Makes an approved agent of a card, without anything a curator adds.
+    #[must_use]
+    pub fn new(name: &str, url: &str, card: AgentCard, digest: CardDigest) -> Self {
+        Self {
+            name: name.to_owned(),
+            card: Arc::new(card),
+            digest,
+            url: url.to_owned(),
+            curation: Curation::Approved,
+            tags: Vec::new(),
+            aliases: Vec::new(),
+            owner: None,
+            notes: None,
+            priority: 0,
+        }
+    }
+
+    /// The tags of its skills and those of the curator, in lower case, each once, sorted.
+    #[must_use]
+    pub fn all_tags(&self) -> BTreeSet<String> {
+        let skills = self.card.skills.iter().flat_map(|skill| &skill.tags);
+        skills.chain(&self.tags).map(|tag| fold(tag)).filter(|tag| !tag.is_empty()).collect()
+    }
+}
+
+/// How names and tags are compared: without case and surrounding white space.
+pub(crate) fn fold(word: &str) -> String {
+    word.trim().to_lowercase()
+}

@@ -1,0 +1,258 @@
+//! What an agent of a file or an address means for the directory as it is: a pure decision.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::v1::AgentCard;
+use serde_json::Value;
+use store::{AccountId, Batch, Expect, Write};
+
+use crate::record::{AGENTS, Record, Stored};
+use crate::report::{Applied, Outcome};
+use crate::{CardDigest, Curation, Decision, Details, Drift, Finding, History};
+
+/// Says how agents are taken in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ApplyOptions {
+    /// Approves what is or becomes proposed. What a curator rejected, suspended or retired stays so.
+    pub approve: bool,
+    /// Only says what would happen.
+    pub dry_run: bool,
+    /// Who does it, when and why; kept in the history of what it changes.
+    pub by: Decision,
+}
+
+/// An agent whose card was read.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) name: String,
+    /// The URL as it was written, and where the card was found; both empty for a card of a file.
+    pub(crate) asked_url: String,
+    pub(crate) url: String,
+    pub(crate) raw: Value,
+    pub(crate) card: AgentCard,
+    /// What was said beside the card; nothing leaves it as it is.
+    pub(crate) details: Option<Details>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// An agent whose card was not read.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Missed {
+    /// What people know it by.
+    pub(crate) label: String,
+    pub(crate) name: Option<String>,
+    pub(crate) asked_url: String,
+    pub(crate) why: String,
+}
+
+/// Everything that was asked for at once.
+pub(crate) struct Request<'a> {
+    pub(crate) wanted: &'a [Wanted],
+    pub(crate) missed: &'a [Missed],
+    /// The catalog it comes from, whose other agents are removed.
+    pub(crate) catalog: Option<&'a str>,
+    pub(crate) options: &'a ApplyOptions,
+}
+
+/// What becomes of one agent, and what is written for it.
+pub(crate) struct Step {
+    pub(crate) applied: Applied,
+    pub(crate) change: Option<Change>,
+}
+
+pub(crate) enum Change {
+    Put(Box<Record>, Expect),
+    Delete(String, Expect),
+}
+
+/// Decides about everything asked for, against the records of these names and of the catalog.
+/// In the order of names.
+pub(crate) fn decide(existing: &BTreeMap<String, Stored>, request: &Request<'_>) -> Vec<Step> {
+    let mut taken = BTreeSet::new();
+    let mut steps = Vec::new();
+    for wanted in request.wanted {
+        let stored = existing.get(&wanted.name);
+        let is_repeated = !taken.insert(wanted.name.as_str());
+        steps.push(match stored {
+            _ if is_repeated => refuse(
+                wanted,
+                "another agent of the same list has this name; give each a name of its own",
+            ),
+            None => add(wanted, request),
+            Some(stored) if is_another(&stored.record, wanted, request) => refuse(
+                wanted,
+                &format!(
+                    "the name belongs to the agent at {}; give this one a name of its own",
+                    stored.record.url
+                ),
+            ),
+            Some(stored) => change(stored, wanted, request),
+        });
+    }
+    steps.extend(request.missed.iter().map(miss));
+    steps
+        .extend(existing.values().filter(|stored| is_dropped(&stored.record, request)).map(remove));
+    steps.sort_by(|a, b| a.applied.name.cmp(&b.applied.name));
+    steps
+}
+
+/// The writes of all changes, as one batch.
+pub(crate) fn batch(changes: &[Change], account: &AccountId) -> Batch {
+    let writes = changes.iter().map(|change| match change {
+        Change::Put(record, expect) => record.write(account, *expect),
+        Change::Delete(name, expect) => Write::Delete {
+            account: account.clone(),
+            table: AGENTS,
+            key: name.clone(),
+            expect: *expect,
+        },
+    });
+    Batch { fences: Vec::new(), writes: writes.collect() }
+}
+
+/// A catalog may move its own agents; nobody takes over another one's name.
+fn is_another(record: &Record, wanted: &Wanted, request: &Request<'_>) -> bool {
+    let is_elsewhere = !record.url.is_empty()
+        && !wanted.url.is_empty()
+        && record.url != wanted.url
+        && record.asked_url != wanted.asked_url;
+    let is_own = request.catalog.is_some() && record.catalog.as_deref() == request.catalog;
+    is_elsewhere && !is_own
+}
+
+/// An agent that could not be read this time is not dropped for it.
+fn is_dropped(record: &Record, request: &Request<'_>) -> bool {
+    let is_of_catalog = request.catalog.is_some() && record.catalog.as_deref() == request.catalog;
+    let is_listed = request.wanted.iter().any(|wanted| wanted.name == record.name);
+    let is_missed = request.missed.iter().any(|missed| {
+        missed.name.as_ref() == Some(&record.name)
+            || (!missed.asked_url.is_empty() && missed.asked_url == record.asked_url)
+    });
+    is_of_catalog && !is_listed && !is_missed
+}
+
+fn add(wanted: &Wanted, request: &Request<'_>) -> Step {
+    let by = request.options.by.clone();
+    let digest = CardDigest::of(&wanted.raw);
+    let history = History::proposed(by);
+    let mut record = Record::new(wanted.name.clone(), wanted.raw.clone(), digest, history);
+    record.url.clone_from(&wanted.url);
+    record.asked_url.clone_from(&wanted.asked_url);
+    record.details = wanted.details.clone().unwrap_or_default();
+    record.catalog = request.catalog.map(str::to_owned);
+    approve(&mut record, request.options);
+    step(record, wanted, Outcome::Added, Some(Expect::Absent))
+}
+
+fn change(stored: &Stored, wanted: &Wanted, request: &Request<'_>) -> Step {
+    let mut record = stored.record.clone();
+    let mut what = Vec::new();
+    replace_card(&mut record, wanted, request.options, &mut what);
+    replace(&mut record.url, &wanted.url, "url", &mut what);
+    record.asked_url.clone_from(&wanted.asked_url);
+    if let Some(details) = &wanted.details {
+        replace_details(&mut record.details, details, &mut what);
+    }
+    if let Some(catalog) = request.catalog {
+        replace(&mut record.catalog, &Some(catalog.to_owned()), "catalog", &mut what);
+    }
+    approve(&mut record, request.options);
+    if record.standing() != stored.record.standing() {
+        what.push(format!("was {}", stored.record.standing()));
+    }
+    let is_same = record == stored.record;
+    let outcome = if what.is_empty() { Outcome::Unchanged } else { Outcome::Changed(what) };
+    step(record, wanted, outcome, (!is_same).then_some(Expect::Version(stored.version)))
+}
+
+fn replace_card(
+    record: &mut Record,
+    wanted: &Wanted,
+    options: &ApplyOptions,
+    what: &mut Vec<String>,
+) {
+    let digest = CardDigest::of(&wanted.raw);
+    if digest == record.digest {
+        return;
+    }
+    let drift = match record.read_card() {
+        Ok(old) => Drift::between(&old, &wanted.card),
+        Err(_) => Drift::Breaking(vec!["the former card can no longer be read".to_owned()]),
+    };
+    what.push(match &drift {
+        Drift::Cosmetic => "card: only words".to_owned(),
+        Drift::Additive => "card: more than before".to_owned(),
+        Drift::Breaking(broken) => format!("card: {}", broken.join(", ")),
+    });
+    record.card = wanted.raw.clone();
+    record.digest = digest;
+    record.card_since = options.by.at;
+    if let Drift::Breaking(broken) = drift
+        && record.standing().is_bindable()
+    {
+        let why = format!("the card changed: {}", broken.join(", "));
+        let by = Decision { who: options.by.who.clone(), why, at: options.by.at };
+        let moved = record.history.transition(Curation::Proposed, by);
+        moved.expect("what can be bound can be proposed again");
+    }
+}
+
+fn replace_details(old: &mut Details, new: &Details, what: &mut Vec<String>) {
+    replace(&mut old.tags, &new.tags, "tags", what);
+    replace(&mut old.aliases, &new.aliases, "aliases", what);
+    replace(&mut old.owner, &new.owner, "owner", what);
+    replace(&mut old.notes, &new.notes, "notes", what);
+    replace(&mut old.priority, &new.priority, "priority", what);
+}
+
+fn replace<T: PartialEq + Clone>(old: &mut T, new: &T, name: &str, what: &mut Vec<String>) {
+    if old != new {
+        what.push(name.to_owned());
+        old.clone_from(new);
+    }
+}
+
+fn approve(record: &mut Record, options: &ApplyOptions) {
+    if options.approve && record.standing() == Curation::Proposed {
+        let moved = record.history.transition(Curation::Approved, options.by.clone());
+        moved.expect("what is proposed can be approved");
+    }
+}
+
+fn step(record: Record, wanted: &Wanted, outcome: Outcome, expect: Option<Expect>) -> Step {
+    let applied = Applied {
+        name: record.name.clone(),
+        outcome,
+        standing: Some(record.standing()),
+        findings: wanted.findings.clone(),
+    };
+    Step { applied, change: expect.map(|expect| Change::Put(Box::new(record), expect)) }
+}
+
+fn remove(stored: &Stored) -> Step {
+    let name = stored.record.name.clone();
+    let applied = Applied {
+        name: name.clone(),
+        outcome: Outcome::Removed,
+        standing: None,
+        findings: Vec::new(),
+    };
+    Step { applied, change: Some(Change::Delete(name, Expect::Version(stored.version))) }
+}
+
+fn refuse(wanted: &Wanted, why: &str) -> Step {
+    failed(wanted.name.clone(), why.to_owned())
+}
+
+fn miss(missed: &Missed) -> Step {
+    failed(missed.label.clone(), missed.why.clone())
+}
+
+fn failed(name: String, why: String) -> Step {
+    let applied =
+        Applied { name, outcome: Outcome::Failed(why), standing: None, findings: Vec::new() };
+    Step { applied, change: None }
+}
+
+#[cfg(test)]
+mod tests;

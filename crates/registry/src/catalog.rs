@@ -1,0 +1,303 @@
+//! Files that list agents: a catalog, a JSON array of cards, or one card.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use document::{Diagnostic, Entry as Field, Limits, Node, Problems, Source, Span, Value, nearest};
+
+use crate::{Details, name};
+
+/// One agent as a file lists it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    /// The name it asks for; without one, its card's name gives it.
+    pub name: Option<String>,
+    /// Where its card is.
+    pub card: CardAt,
+    /// What the file says beside the card.
+    pub details: Details,
+    /// Where in the file.
+    pub span: Span,
+}
+
+/// Where the card of an entry is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum CardAt {
+    /// At a URL.
+    Url(String),
+    /// In the entry itself, with the pointer to it in the file.
+    Here {
+        /// The card as JSON.
+        card: serde_json::Value,
+        /// Its JSON pointer.
+        pointer: String,
+    },
+    /// In a file of its own, by a path relative to the folder of the listing file.
+    File(String),
+}
+
+/// What a file lists.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Listing {
+    /// The file, for messages about its entries.
+    pub source: Source,
+    /// Its tree, for the places of pointers.
+    pub root: Node,
+    /// Whether it is a catalog, which says everything about its agents, and not only cards.
+    pub is_catalog: bool,
+    /// The agents in the order written.
+    pub entries: Vec<Entry>,
+}
+
+/// Reads a catalog (`agents: [{name?, url | card, tags, aliases, owner, notes, priority}]`), a list
+/// of cards, or one card; YAML or JSON.
+///
+/// # Errors
+/// Everything the file is wrong about. Whether the cards can be fetched and read is found later.
+pub fn read(source: Source) -> Result<Listing, Problems> {
+    let root = match document::parse(&source, &Limits::default()) {
+        Ok(root) => root,
+        Err(diagnostics) => return Err(Problems { source_file: source, diagnostics }),
+    };
+    let mut reader = Reader { problems: Vec::new() };
+    let is_catalog = root.get("agents").is_some();
+    let entries = match &root.value {
+        Value::Mapping(fields) if is_catalog => reader.catalog(fields),
+        Value::Mapping(_) if root.get("name").is_some() => vec![bare(&root, String::new())],
+        Value::Sequence(cards) => reader.cards(cards),
+        _ => {
+            reader.problems.push(neither(&root));
+            Vec::new()
+        }
+    };
+    reader.repeated_names(&entries);
+    if reader.problems.is_empty() {
+        return Ok(Listing { source, root, is_catalog, entries });
+    }
+    Err(Problems { source_file: source, diagnostics: reader.problems })
+}
+
+/// The folder that paths in a file are relative to.
+pub(crate) fn folder_of(source: &Source) -> &Path {
+    Path::new(source.name()).parent().unwrap_or(Path::new(""))
+}
+
+fn bare(card: &Node, pointer: String) -> Entry {
+    Entry {
+        name: None,
+        card: CardAt::Here { card: card.to_json(), pointer },
+        details: Details::default(),
+        span: card.head_span(),
+    }
+}
+
+fn neither(root: &Node) -> Diagnostic {
+    Diagnostic::error("catalog::unknown-form", "this is neither a catalog nor an Agent Card")
+        .at(root.head_span(), format!("{} without `agents` or `name`", root.kind()))
+        .help(
+            "a catalog begins with `agents:` and a list; an Agent Card is an object with a `name`",
+        )
+}
+
+struct Reader {
+    problems: Vec<Diagnostic>,
+}
+
+impl Reader {
+    fn catalog(&mut self, fields: &[Field]) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for field in fields {
+            match (field.key.as_str(), &field.value.value) {
+                ("agents", Value::Sequence(items)) => {
+                    let items = items.iter().enumerate();
+                    entries = items.filter_map(|(at, item)| self.entry(at, item)).collect();
+                }
+                ("agents", Value::Null) => {}
+                ("agents", _) => self.wrong_type(field, "a list of agents"),
+                _ => self.unknown_key(field, "a catalog", &["agents"]),
+            }
+        }
+        entries
+    }
+
+    fn cards(&mut self, cards: &[Node]) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for (at, card) in cards.iter().enumerate() {
+            match card.get("name") {
+                Some(_) => entries.push(bare(card, format!("/{at}"))),
+                None => self.problems.push(neither(card)),
+            }
+        }
+        entries
+    }
+
+    fn entry(&mut self, at: usize, item: &Node) -> Option<Entry> {
+        const KEYS: [&str; 8] =
+            ["name", "url", "card", "tags", "aliases", "owner", "notes", "priority"];
+        let Some(fields) = item.as_mapping() else {
+            let diagnostic =
+                Diagnostic::error("catalog::wrong-type", "an agent of a catalog is a mapping")
+                    .at(item.head_span(), format!("this is {}", item.kind()))
+                    .help("write `- url: https://…` or `- card: …`");
+            self.problems.push(diagnostic);
+            return None;
+        };
+        let mut entry = Draft::default();
+        for field in fields {
+            match field.key.as_str() {
+                "name" => entry.name = self.name(field),
+                "url" => entry.url = self.text(field),
+                "card" => entry.card = self.card(at, field),
+                "tags" => entry.details.tags = self.texts(field),
+                "aliases" => entry.details.aliases = self.names(field),
+                "owner" => entry.details.owner = self.text(field),
+                "notes" => entry.details.notes = self.text(field),
+                "priority" => entry.details.priority = self.priority(field),
+                _ => self.unknown_key(field, "an agent of a catalog", &KEYS),
+            }
+        }
+        let card = self.one_card(item, entry.url, entry.card)?;
+        Some(Entry { name: entry.name, card, details: entry.details, span: item.head_span() })
+    }
+
+    fn one_card(
+        &mut self,
+        item: &Node,
+        url: Option<String>,
+        card: Option<CardAt>,
+    ) -> Option<CardAt> {
+        let is_written = |key| item.entry(key).map(|field| field.key_span);
+        let diagnostic = match (is_written("url"), is_written("card")) {
+            (Some(url), Some(card)) => {
+                Diagnostic::error("catalog::two-cards", "an agent has `url` or `card`, not both")
+                    .at(card, "the card is here").at(url, "and here").help("remove one of the two")
+            }
+            (None, None) => Diagnostic::error("catalog::no-card", "the agent has neither `url` nor `card`")
+                .at(item.head_span(), "this agent")
+                .help("say where its card is: `url: https://…`, or `card:` with a path or the card itself"),
+            _ => return card.or(url.map(CardAt::Url)),
+        };
+        self.problems.push(diagnostic);
+        None
+    }
+
+    fn card(&mut self, at: usize, field: &Field) -> Option<CardAt> {
+        match &field.value.value {
+            Value::Mapping(_) => Some(CardAt::Here {
+                card: field.value.to_json(),
+                pointer: format!("/agents/{at}/card"),
+            }),
+            Value::String(path) if !path.is_empty() => Some(CardAt::File(path.clone())),
+            _ => {
+                self.wrong_type(field, "a card or the path of one");
+                None
+            }
+        }
+    }
+
+    fn name(&mut self, field: &Field) -> Option<String> {
+        let text = self.text(field)?;
+        if let Some(problem) = name::problem(&text) {
+            self.problems
+                .push(Diagnostic::error("catalog::name", problem).at(field.value.span, ""));
+        }
+        Some(text)
+    }
+
+    fn names(&mut self, field: &Field) -> Vec<String> {
+        let names = self.texts(field);
+        for problem in names.iter().filter_map(|alias| name::problem(alias)) {
+            self.problems.push(Diagnostic::error("catalog::name", problem).at(field.key_span, ""));
+        }
+        names
+    }
+
+    fn text(&mut self, field: &Field) -> Option<String> {
+        match &field.value.value {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            _ => {
+                self.wrong_type(field, "a string");
+                None
+            }
+        }
+    }
+
+    fn texts(&mut self, field: &Field) -> Vec<String> {
+        let items = match &field.value.value {
+            Value::Null => return Vec::new(),
+            Value::Sequence(items) => items.as_slice(),
+            _ => std::slice::from_ref(&field.value),
+        };
+        let texts: Option<Vec<String>> =
+            items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+        texts.unwrap_or_else(|| {
+            self.wrong_type(field, "a list of strings");
+            Vec::new()
+        })
+    }
+
+    fn priority(&mut self, field: &Field) -> i32 {
+        let number = match &field.value.value {
+            Value::Number(number) => number.as_i64().and_then(|number| i32::try_from(number).ok()),
+            _ => None,
+        };
+        number.unwrap_or_else(|| {
+            self.wrong_type(field, "a whole number");
+            0
+        })
+    }
+
+    fn wrong_type(&mut self, field: &Field, expected: &str) {
+        self.problems.push(
+            Diagnostic::error(
+                "catalog::wrong-type",
+                format!("`{}` has to be {expected}", field.key),
+            )
+            .at(field.value.head_span(), format!("this is {}", field.value.kind())),
+        );
+    }
+
+    fn unknown_key(&mut self, field: &Field, whose: &str, known: &[&str]) {
+        let diagnostic = Diagnostic::error(
+            "catalog::unknown-key",
+            format!("{whose} has no key `{}`", field.key),
+        )
+        .at(field.key_span, "unknown key");
+        self.problems.push(match nearest(&field.key, known.iter().copied()) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help(format!("known keys: {}", known.join(", "))),
+        });
+    }
+
+    /// Every name and alias may be there once.
+    fn repeated_names(&mut self, entries: &[Entry]) {
+        let mut seen: HashMap<&str, Span> = HashMap::new();
+        for entry in entries {
+            for name in entry.name.iter().chain(&entry.details.aliases) {
+                if let Some(first) = seen.insert(name, entry.span) {
+                    self.problems.push(
+                        Diagnostic::error(
+                            "catalog::repeated-name",
+                            format!("two agents are called `{name}`"),
+                        )
+                        .at(entry.span, "this one")
+                        .at(first, "and this one")
+                        .help("give one of them another name or alias"),
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Draft {
+    name: Option<String>,
+    url: Option<String>,
+    card: Option<CardAt>,
+    details: Details,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+use std::sync::Arc;
+
+use document::Problems;
+use protocol::card::CardError;
+use store::StoreError;
+
+use crate::TransitionError;
+
+/// Says why the directory did not do what it was asked for.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// A card was not found or cannot be read.
+    #[error(transparent)]
+    Card(#[from] Arc<CardError>),
+
+    /// A file is wrong.
+    #[error(transparent)]
+    File(#[from] Problems),
+
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+
+    /// The standing that was asked for cannot follow the present one.
+    #[error("`{name}` stays as it is: {cause}")]
+    Transition {
+        /// The agent.
+        name: String,
+        /// Which move it was.
+        #[source]
+        cause: TransitionError,
+    },
+
+    /// There is no such agent.
+    #[error(
+        "there is no agent `{name}`{}",
+        nearest.as_ref().map_or_else(
+            || "; `convoke agents list` shows all there are".to_owned(),
+            |nearest| format!("; did you mean `{nearest}`?"),
+        )
+    )]
+    UnknownAgent {
+        /// The name that was asked for.
+        name: String,
+        /// The name that may have been meant.
+        nearest: Option<String>,
+    },
+
+    /// Another agent has the name.
+    #[error(
+        "the name `{name}` belongs to another agent{}; give this one a name of its own",
+        if url.is_empty() { String::new() } else { format!(" ({url})") }
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// The card URL of the agent that has it; empty when its card came from a file.
+        url: String,
+    },
+
+    /// The text cannot be a name.
+    #[error("{problem}")]
+    Name {
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// What is stored of an agent cannot be read.
+    #[error(
+        "what is stored of the agent `{name}` cannot be read: {why}. Remove and add it again, or use the version of Convoke that wrote it"
+    )]
+    Damaged {
+        /// The agent.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+
+    /// Others kept changing the same agents.
+    #[error("the directory was changed by others at the same time, several times over; try again")]
+    Contended,
+}
+
+impl From<CardError> for RegistryError {
+    fn from(error: CardError) -> Self {
+        Self::Card(Arc::new(error))
+    }
+}

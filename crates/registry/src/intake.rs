@@ -1,0 +1,143 @@
+//! From an entry of a file, or a URL, to a card that was read.
+
+use std::path::Path;
+
+use document::{Limits, Problems, Source};
+use futures_util::{StreamExt, stream};
+
+use crate::apply::{Missed, Wanted};
+use crate::catalog::{CardAt, Entry, Listing, folder_of};
+use crate::{Cards, Details, Finding, Index, RegistryError, lint, name};
+
+/// How many cards are fetched at once.
+const FETCHES: usize = 16;
+
+/// What came of the entries of a file.
+#[derive(Default)]
+pub(crate) struct Taken {
+    pub(crate) wanted: Vec<Wanted>,
+    pub(crate) missed: Vec<Missed>,
+}
+
+/// Reads the cards of a list, as many at once as [`FETCHES`]; the order stays.
+pub(crate) async fn take(listing: &Listing, cards: &Cards, index: &Index) -> Taken {
+    let fetches = listing.entries.iter().map(|entry| read_entry(listing, entry, cards, index));
+    let outcomes: Vec<_> = stream::iter(fetches).buffered(FETCHES).collect().await;
+    let mut taken = Taken::default();
+    for (entry, outcome) in listing.entries.iter().zip(outcomes) {
+        match outcome {
+            Ok(wanted) => taken.wanted.push(wanted),
+            Err(error) => taken.missed.push(missed(listing, entry, &error)),
+        }
+    }
+    taken
+}
+
+/// Reads the card at a URL.
+pub(crate) async fn take_url(
+    url: &str,
+    asked_name: Option<&str>,
+    details: Option<Details>,
+    cards: &Cards,
+    index: &Index,
+) -> Result<Wanted, RegistryError> {
+    let fetched = cards.get_now(url).await?;
+    let name = match asked_name {
+        Some(name) => name.to_owned(),
+        None => {
+            known_name(index, &fetched.url, url).map_or_else(|| name_of(&fetched.card.name), Ok)?
+        }
+    };
+    Ok(Wanted {
+        name,
+        asked_url: url.to_owned(),
+        url: fetched.url.clone(),
+        raw: fetched.raw.clone(),
+        card: fetched.card.clone(),
+        details,
+        findings: lint(&fetched.card, Some(&fetched.url)),
+    })
+}
+
+async fn read_entry(
+    listing: &Listing,
+    entry: &Entry,
+    cards: &Cards,
+    index: &Index,
+) -> Result<Wanted, RegistryError> {
+    // A catalog says everything about its agents; a list of cards says nothing beside them.
+    let details = listing.is_catalog.then(|| entry.details.clone());
+    let asked_name = entry.name.as_deref();
+    let raw = match &entry.card {
+        CardAt::Url(url) => return take_url(url, asked_name, details, cards, index).await,
+        CardAt::Here { card, .. } => card.clone(),
+        CardAt::File(path) => read_file(&listing.source, path).await?,
+    };
+    let card = protocol::card::read(&raw)?;
+    let name = asked_name.map_or_else(|| name_of(&card.name), |name| Ok(name.to_owned()))?;
+    let mut findings = lint(&card, None);
+    if let CardAt::Here { pointer, .. } = &entry.card {
+        let place = |it: Finding| it.placed(&listing.source, &listing.root, pointer);
+        findings = findings.into_iter().map(place).collect();
+    }
+    let (asked_url, url) = (String::new(), String::new());
+    Ok(Wanted { name, asked_url, url, raw, card, details, findings })
+}
+
+async fn read_file(catalog: &Source, path: &str) -> Result<serde_json::Value, RegistryError> {
+    let path = folder_of(catalog).join(path);
+    let read = move || read_card_file(&path);
+    let outcome = tokio::task::spawn_blocking(read).await;
+    Ok(outcome.expect("reading a file does not panic and is not aborted")?)
+}
+
+fn read_card_file(path: &Path) -> Result<serde_json::Value, Problems> {
+    let limits = Limits { max_bytes: protocol::card::MAX_BYTES, ..Limits::default() };
+    let source = Source::read(path, &limits)?;
+    match document::parse(&source, &limits) {
+        Ok(root) => Ok(root.to_json()),
+        Err(diagnostics) => Err(Problems { source_file: source, diagnostics }),
+    }
+}
+
+/// The name of the agent whose card is there already.
+fn known_name(index: &Index, url: &str, asked_url: &str) -> Option<String> {
+    let known = index.by_url(url).or_else(|| index.by_url(asked_url))?;
+    Some(known.name.clone())
+}
+
+fn name_of(title: &str) -> Result<String, RegistryError> {
+    name::from_title(title).ok_or_else(|| RegistryError::Name {
+        problem: format!(
+            "no name can be made of `{title}`, as the card calls its agent; give it one"
+        ),
+    })
+}
+
+fn missed(listing: &Listing, entry: &Entry, error: &RegistryError) -> Missed {
+    let place = listing.source.place(entry.span);
+    let (label, asked_url) = match &entry.card {
+        CardAt::Url(url) => (url, url.clone()),
+        CardAt::File(path) => (path, String::new()),
+        CardAt::Here { .. } => (&place, String::new()),
+    };
+    let why = match error {
+        RegistryError::File(problems) => in_short(problems),
+        error => error.to_string(),
+    };
+    Missed {
+        label: entry.name.as_ref().unwrap_or(label).clone(),
+        name: entry.name.clone(),
+        asked_url,
+        why: format!("{why} ({place})"),
+    }
+}
+
+/// The problems of a card's own file, a line each.
+fn in_short(problems: &Problems) -> String {
+    let lines = problems.diagnostics.iter().map(|diagnostic| match diagnostic.span() {
+        Some(span) => format!("{}: {}", problems.source_file.place(span), diagnostic.message),
+        None => diagnostic.message.clone(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,283 @@
+//! What is wrong with a card that can be read: all of it at once, each with a place and what to do.
+
+use std::collections::HashMap;
+
+use document::{Diagnostic, Node, Severity, Source};
+use protocol::card::interfaces_spoken;
+use protocol::v1::{AgentCard, AgentInterface, AgentSkill, Required};
+use url::{Host, Url};
+
+/// One thing a card should be better at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// A stable name such as `card::no-skills`.
+    pub code: &'static str,
+    /// Errors keep the agent from being of use; warnings make it worse than it could be.
+    pub severity: Severity,
+    /// Where in the card, as a JSON pointer (RFC 6901) that may end at what is missing.
+    pub pointer: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+    /// Where that is, when the card stands in a file that people edit: `file:line:column`.
+    pub place: Option<String>,
+}
+
+impl Finding {
+    /// Turns into a diagnostic of the file the card stands in; `prefix` is the card's own pointer
+    /// in `file`.
+    #[must_use]
+    pub fn to_diagnostic(&self, file: &Node, prefix: &str) -> Diagnostic {
+        let place = file.span_at_pointer(&format!("{prefix}{}", self.pointer));
+        Diagnostic { severity: self.severity, ..Diagnostic::error(self.code, self.message.clone()) }
+            .at(place, self.pointer.clone())
+            .help(self.help.clone())
+    }
+
+    /// Notes the place in the file the card stands in; `prefix` as for [`Finding::to_diagnostic`].
+    #[must_use]
+    pub(crate) fn placed(mut self, source: &Source, file: &Node, prefix: &str) -> Self {
+        let span = file.span_at_pointer(&format!("{prefix}{}", self.pointer));
+        self.place = Some(source.place(span));
+        self
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let pointer = if self.pointer.is_empty() { "/" } else { &self.pointer };
+        write!(f, "{severity} {} at {pointer}", self.code)?;
+        if let Some(place) = &self.place {
+            write!(f, " ({place})")?;
+        }
+        write!(f, ": {}; {}", self.message, self.help)
+    }
+}
+
+/// Looks a card over. `url` is where it was found, if it was.
+#[must_use]
+pub fn lint(card: &AgentCard, url: Option<&str>) -> Vec<Finding> {
+    let mut findings = Findings(Vec::new());
+    findings.missing(card);
+    findings.interfaces(card, url.and_then(|url| Url::parse(url).ok()).as_ref());
+    findings.skills(&card.skills);
+    findings.0
+}
+
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn add(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+        help: &str,
+    ) {
+        let (pointer, message) = (pointer.into(), message.into());
+        let help = help.to_owned();
+        self.0.push(Finding { code, severity, pointer, message, help, place: None });
+    }
+
+    fn error(&mut self, code: &'static str, pointer: &str, message: impl Into<String>, help: &str) {
+        self.add(Severity::Error, code, pointer, message, help);
+    }
+
+    fn warn(&mut self, code: &'static str, pointer: &str, message: impl Into<String>, help: &str) {
+        self.add(Severity::Warning, code, pointer, message, help);
+    }
+
+    /// REQUIRED fields (A2A §4.4); what has a check of its own below is left to it.
+    fn missing(&mut self, card: &AgentCard) {
+        for path in card.missing_required() {
+            let pointer = pointer_of(&path);
+            let has_own_check = pointer == "/skills"
+                || pointer == "/supportedInterfaces"
+                || (pointer.starts_with("/skills/") && pointer.ends_with("/tags"));
+            if !has_own_check {
+                self.error(
+                    "card::missing-field",
+                    &pointer,
+                    format!("the required field `{path}` is missing or empty"),
+                    "the agent's author has to add it",
+                );
+            }
+        }
+    }
+
+    fn interfaces(&mut self, card: &AgentCard, found_at: Option<&Url>) {
+        let list = "/supportedInterfaces";
+        if card.supported_interfaces.is_empty() {
+            self.error(
+                "card::no-interface",
+                list,
+                "the card names no interface",
+                "without an address the agent cannot be called",
+            );
+            return;
+        }
+        for (at, interface) in card.supported_interfaces.iter().enumerate() {
+            self.interface(&format!("{list}/{at}"), interface, found_at);
+        }
+        if interfaces_spoken(card).is_empty() {
+            self.error(
+                "card::no-spoken-interface",
+                list,
+                "none of the interfaces can be called from here",
+                "the agent needs an interface with a binding and protocol version that is spoken here, such as JSONRPC 1.0",
+            );
+        }
+    }
+
+    fn interface(&mut self, pointer: &str, interface: &AgentInterface, found_at: Option<&Url>) {
+        let name = &interface.protocol_binding;
+        if !name.is_empty() && interface.binding().is_none() {
+            self.warn(
+                "card::unknown-binding",
+                &format!("{pointer}/protocolBinding"),
+                format!("the binding `{name}` is not one of JSONRPC, HTTP+JSON and GRPC"),
+                "this interface is not used",
+            );
+        }
+        let pointer = format!("{pointer}/url");
+        if interface.url.is_empty() {
+            return;
+        }
+        let is_grpc = interface.binding() == Some(protocol::card::Binding::Grpc);
+        match Url::parse(&interface.url) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") => {
+                self.address(&pointer, &url, found_at);
+            }
+            // A2A leaves the form of a gRPC address open; `host:port` is common.
+            _ if is_grpc => {}
+            Err(url::ParseError::RelativeUrlWithoutBase) => self.error(
+                "card::relative-url",
+                &pointer,
+                format!("the interface URL `{}` is relative", interface.url),
+                "the agent's author has to write the whole URL, with `https://` and the host",
+            ),
+            _ => self.error(
+                "card::invalid-url",
+                &pointer,
+                format!("the interface URL `{}` is not an http or https URL", interface.url),
+                "the agent's author has to correct it",
+            ),
+        }
+    }
+
+    fn address(&mut self, pointer: &str, url: &Url, found_at: Option<&Url>) {
+        if url.scheme() == "http" && !is_local(url) {
+            self.warn(
+                "card::plain-http",
+                pointer,
+                format!("the interface `{url}` is not encrypted"),
+                "ask for an https address: what is sent there can be read and changed on the way",
+            );
+        }
+        let is_elsewhere = found_at.is_some_and(|card| card.host_str() != url.host_str());
+        if let Some(card) = found_at.filter(|_| is_elsewhere) {
+            self.warn(
+                "card::other-origin",
+                pointer,
+                format!("the interface is on `{}`, the card on `{}`", host(url), host(card)),
+                "approve it only when both belong to the same operator",
+            );
+        }
+    }
+
+    fn skills(&mut self, skills: &[AgentSkill]) {
+        if skills.is_empty() {
+            self.error("card::no-skills", "/skills", "the card names no skill", "without skills the agent can only be selected by its name; its author has to add them");
+        }
+        let mut seen: HashMap<&str, usize> = HashMap::new();
+        for (at, skill) in skills.iter().enumerate() {
+            self.skill(at, skill);
+            if skill.id.is_empty() {
+                continue;
+            }
+            if let Some(first) = seen.get(skill.id.as_str()) {
+                self.error(
+                    "card::duplicate-skill",
+                    &format!("/skills/{at}/id"),
+                    format!(
+                        "the skill id `{}` is there twice, first at /skills/{first}/id",
+                        skill.id
+                    ),
+                    "the agent's author has to give every skill an id of its own",
+                );
+            } else {
+                seen.insert(&skill.id, at);
+            }
+        }
+    }
+
+    fn skill(&mut self, at: usize, skill: &AgentSkill) {
+        if skill.tags.iter().all(|tag| tag.trim().is_empty()) {
+            self.warn(
+                "card::no-tags",
+                &format!("/skills/{at}/tags"),
+                format!("the skill `{}` has no tags", skill.id),
+                "add tags of your own in the catalog, so that steps can select the agent by them",
+            );
+        }
+    }
+}
+
+fn host(url: &Url) -> &str {
+    url.host_str().unwrap_or_default()
+}
+
+/// Whether what is sent there stays on this machine or a private network.
+fn is_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => {
+            address.is_loopback() || address.is_private() || address.is_link_local()
+        }
+        Some(Host::Ipv6(address)) => address.is_loopback() || address.is_unique_local(),
+        Some(Host::Domain(name)) => {
+            name == "localhost" || name.ends_with(".localhost") || !name.contains('.')
+        }
+        None => false,
+    }
+}
+
+/// `skills[0].inputModes` and `securitySchemes["a/b"].name` as JSON pointers.
+fn pointer_of(path: &str) -> String {
+    let mut pointer = String::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        let (segment, after) = match rest.strip_prefix('[') {
+            Some(inside) => element(inside),
+            None => {
+                let rest = rest.strip_prefix('.').unwrap_or(rest);
+                let end = rest.find(['.', '[']).unwrap_or(rest.len());
+                (rest[..end].to_owned(), &rest[end..])
+            }
+        };
+        pointer.push('/');
+        pointer.push_str(&segment.replace('~', "~0").replace('/', "~1"));
+        rest = after;
+    }
+    pointer
+}
+
+/// What stands between brackets, a number or a quoted key, and what follows them.
+fn element(inside: &str) -> (String, &str) {
+    let mut quoted = serde_json::Deserializer::from_str(inside).into_iter::<String>();
+    if inside.starts_with('"')
+        && let Some(Ok(key)) = quoted.next()
+    {
+        return (key, inside[quoted.byte_offset()..].trim_start_matches(']'));
+    }
+    let end = inside.find(']').unwrap_or(inside.len());
+    (inside[..end].to_owned(), inside[end..].trim_start_matches(']'))
+}
+
+#[cfg(test)]
+mod tests;

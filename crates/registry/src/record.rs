@@ -1,0 +1,133 @@
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use protocol::v1::AgentCard;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::{AccountId, Expect, Row, Table, Tags, Version, Write};
+
+use crate::{Agent, CardDigest, Curation, History, RegistryError};
+
+/// Where records are kept.
+pub(crate) const AGENTS: Table = Table::new("agents");
+
+/// What a catalog, or a person who adds an agent, says of it beside its card.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Details {
+    /// The curator's tags.
+    pub tags: Vec<String>,
+    /// Other names it is found by.
+    pub aliases: Vec<String>,
+    /// Who answers for it.
+    pub owner: Option<String>,
+    /// What the curator noted.
+    pub notes: Option<String>,
+    /// Which of several fitting agents is taken: the larger number.
+    pub priority: i32,
+}
+
+/// Keeps one agent with its history: a row of the table `agents`, in JSON.
+///
+/// Row tags: 0 the standing, 1 the catalog it came from.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// The form of the record; 1 is the only one so far.
+    v: u32,
+    /// The name in the directory.
+    pub name: String,
+    /// Where the card was found; empty for a card from a file.
+    pub url: String,
+    /// The URL it was added by, which may only lead to the card's; empty likewise.
+    pub asked_url: String,
+    /// The card as it came.
+    pub card: Value,
+    /// Its digest.
+    pub digest: CardDigest,
+    /// When this version of the card was first seen.
+    pub card_since: Timestamp,
+    /// What was said of the agent beside its card.
+    pub details: Details,
+    /// The catalog that lists it and may remove it.
+    pub catalog: Option<String>,
+    /// How it stands, and how that came about.
+    pub history: History,
+}
+
+impl Record {
+    /// Makes the record of an agent that was not known before.
+    pub(crate) fn new(name: String, card: Value, digest: CardDigest, history: History) -> Self {
+        let card_since = history.changes()[0].by.at;
+        let (url, details, catalog) = (String::new(), Details::default(), None);
+        let asked_url = String::new();
+        Self { v: 1, name, url, asked_url, card, digest, card_since, details, catalog, history }
+    }
+
+    /// How the agent stands.
+    #[must_use]
+    pub fn standing(&self) -> Curation {
+        self.history.standing()
+    }
+
+    /// The card, read through the one model.
+    ///
+    /// # Errors
+    /// When the card, readable when it was stored, no longer is.
+    pub fn read_card(&self) -> Result<AgentCard, RegistryError> {
+        Ok(protocol::card::read(&self.card).map_err(Arc::new)?)
+    }
+
+    /// The agent as the planner sees it.
+    ///
+    /// # Errors
+    /// As [`Record::read_card`].
+    pub fn to_agent(&self) -> Result<Agent, RegistryError> {
+        let details = self.details.clone();
+        Ok(Agent {
+            name: self.name.clone(),
+            card: Arc::new(self.read_card()?),
+            digest: self.digest,
+            url: self.url.clone(),
+            curation: self.standing(),
+            tags: details.tags,
+            aliases: details.aliases,
+            owner: details.owner,
+            notes: details.notes,
+            priority: details.priority,
+        })
+    }
+
+    pub(crate) fn of_row(row: &Row) -> Result<Stored, RegistryError> {
+        let damaged = |why: String| RegistryError::Damaged { name: row.key.clone(), why };
+        let record: Self =
+            serde_json::from_slice(&row.value).map_err(|error| damaged(error.to_string()))?;
+        if record.v != 1 {
+            return Err(damaged(format!("its form {} is of a later Convoke", record.v)));
+        }
+        Ok(Stored { record, version: row.version })
+    }
+
+    /// The write that keeps this record in place of what was read.
+    pub(crate) fn write(&self, account: &AccountId, expect: Expect) -> Write {
+        let mut tags = Tags::default();
+        tags[0] = Some(self.standing().as_str().to_owned());
+        tags[1].clone_from(&self.catalog);
+        let value = serde_json::to_vec(self).expect("a record has only text keys");
+        Write::Put {
+            account: account.clone(),
+            table: AGENTS,
+            key: self.name.clone(),
+            sort: self.name.clone(),
+            tags,
+            value: value.into(),
+            expect,
+        }
+    }
+}
+
+/// A record and the version it was read in.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Stored {
+    pub(crate) record: Record,
+    pub(crate) version: Version,
+}

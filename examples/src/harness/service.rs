@@ -1,0 +1,229 @@
+//! The A2A service of an example agent.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use futures_util::{StreamExt as _, stream};
+use protocol::{
+    error::Error,
+    service::{A2aService, Call, EventStream},
+    v1::{
+        AgentCapabilities, AgentCard, AgentInterface, AgentProvider, CancelTaskRequest,
+        GetTaskRequest, ListTasksRequest, ListTasksResponse, Message, SendMessageRequest,
+        SendMessageResponse, SubscribeToTaskRequest, Task, TaskState,
+    },
+};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{
+    Agent,
+    calls::{CallLog, CallOutcome},
+    listing,
+    record::{self, Record},
+    tasks::{Answer, Tasks},
+    work::Work,
+};
+
+/// One agent behind A2A. Work goes on whoever disconnects, until it ends, is canceled, or `stop`.
+pub(crate) struct Service {
+    agent: Arc<dyn Agent>,
+    card: Arc<AgentCard>,
+    calls: CallLog,
+    tasks: Arc<Tasks>,
+    pace: Duration,
+    stop: CancellationToken,
+}
+
+impl Service {
+    pub(crate) fn new(
+        agent: Arc<dyn Agent>,
+        url: &str,
+        streaming: bool,
+        pace: Duration,
+        calls: CallLog,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            card: Arc::new(card(&*agent, url, streaming)),
+            agent,
+            calls,
+            tasks: Arc::default(),
+            pace,
+            stop,
+        }
+    }
+
+    /// Takes a Message in: begins work on it, unless it came before or cannot be taken.
+    fn receive(&self, request: SendMessageRequest, streaming: bool) -> Result<Answer, Error> {
+        let Some(message) = request.message else {
+            return Err(Error::invalid_field("message", "is missing"));
+        };
+        if let Err(error) = self.check_follow_up(&message) {
+            self.calls.record(&message, streaming, CallOutcome::Refused);
+            return Err(error);
+        }
+        let (answer, is_repeated) = self.tasks.receive(&message, || self.answer(&message));
+        let outcome = if is_repeated { CallOutcome::Repeated } else { CallOutcome::Accepted };
+        self.calls.record(&message, streaming, outcome);
+        Ok(answer)
+    }
+
+    /// These agents ask nothing, so no Message can continue a Task (A2A §3.4.3).
+    fn check_follow_up(&self, message: &Message) -> Result<(), Error> {
+        if message.task_id.is_empty() {
+            return Ok(());
+        }
+        let record = self.tasks.get(&message.task_id)?;
+        let (context_id, state) = record.read(|task| (task.context_id.clone(), task.state()));
+        if !message.context_id.is_empty() && message.context_id != context_id {
+            let text = format!("is not the context of task {}", message.task_id);
+            return Err(Error::invalid_field("message.contextId", text));
+        }
+        let state = state.as_str_name();
+        let text = format!("task {} is {state} and takes no further Messages", message.task_id);
+        Err(Error::unsupported(text))
+    }
+
+    fn answer(&self, message: &Message) -> Answer {
+        let context_id = match message.context_id.as_str() {
+            "" => Uuid::new_v4().to_string(),
+            context_id => context_id.to_owned(),
+        };
+        if let Some(parts) = self.agent.direct_answer(message) {
+            return Answer::Direct(Message::agent(parts).with_context(context_id));
+        }
+        let task_id = Uuid::new_v4().to_string();
+        let received = message.clone();
+        let received = received.with_task(&task_id).with_context(&context_id);
+        let record = Arc::new(Record::submitted(task_id, context_id, received));
+        self.begin(Work {
+            message: message.clone(),
+            record: Arc::clone(&record),
+            tasks: Arc::clone(&self.tasks),
+            pace: self.pace,
+        });
+        Answer::Task(record)
+    }
+
+    /// Works in a task of its own. A canceled Task was told so by whoever canceled it; when the
+    /// agent stops, its Tasks go with it.
+    fn begin(&self, work: Work) {
+        let agent = Arc::clone(&self.agent);
+        let stop = self.stop.clone();
+        tokio::spawn(async move {
+            let canceled = work.record.canceled.clone();
+            let ending = tokio::select! {
+                ending = agent.work(&work) => Some(ending),
+                () = canceled.cancelled() => None,
+                () = stop.cancelled() => None,
+            };
+            if let Some(ending) = ending {
+                work.end(ending);
+            }
+        });
+    }
+}
+
+#[async_trait]
+impl A2aService for Service {
+    fn card(&self, _call: &Call) -> Arc<AgentCard> {
+        Arc::clone(&self.card)
+    }
+
+    async fn send_message(
+        &self,
+        _call: &Call,
+        request: SendMessageRequest,
+    ) -> Result<SendMessageResponse, Error> {
+        let configuration = request.configuration.clone().unwrap_or_default();
+        let record = match self.receive(request, false)? {
+            Answer::Direct(message) => return Ok(message.into()),
+            Answer::Task(record) => record,
+        };
+        if !configuration.return_immediately {
+            let settled = record.settled();
+            if self.stop.run_until_cancelled(settled).await.is_none() {
+                return Err(Error::unavailable("the agent is shutting down", None));
+            }
+        }
+        let task = listing::with_history(record.task(), configuration.history_length)?;
+        Ok(task.into())
+    }
+
+    async fn send_streaming_message(
+        &self,
+        _call: &Call,
+        request: SendMessageRequest,
+    ) -> Result<EventStream, Error> {
+        match self.receive(request, true)? {
+            Answer::Task(record) => Ok(record.from_start()),
+            Answer::Direct(message) => Ok(stream::once(async { Ok(message.into()) }).boxed()),
+        }
+    }
+
+    async fn get_task(&self, _call: &Call, request: GetTaskRequest) -> Result<Task, Error> {
+        let task = self.tasks.get(&request.id)?.task();
+        listing::with_history(task, request.history_length)
+    }
+
+    async fn list_tasks(
+        &self,
+        _call: &Call,
+        request: ListTasksRequest,
+    ) -> Result<ListTasksResponse, Error> {
+        self.tasks.page(&request)
+    }
+
+    async fn cancel_task(&self, _call: &Call, request: CancelTaskRequest) -> Result<Task, Error> {
+        let record = self.tasks.get(&request.id)?;
+        if !record.enter(TaskState::Canceled, None) {
+            let state = record.read(Task::state).as_str_name();
+            return Err(Error::task_not_cancelable(&request.id, state));
+        }
+        record.canceled.cancel();
+        Ok(record.task())
+    }
+
+    async fn subscribe_to_task(
+        &self,
+        _call: &Call,
+        request: SubscribeToTaskRequest,
+    ) -> Result<EventStream, Error> {
+        let record = self.tasks.get(&request.id)?;
+        if record.read(record::is_terminal) {
+            let text = format!("task {} has ended; read it with GetTask", request.id);
+            return Err(Error::unsupported(text));
+        }
+        Ok(record.from_now())
+    }
+}
+
+fn card(agent: &dyn Agent, url: &str, streaming: bool) -> AgentCard {
+    let profile = agent.profile();
+    let modes = vec!["text/plain".to_owned(), "application/json".to_owned()];
+    AgentCard {
+        name: profile.name.to_owned(),
+        description: profile.description.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        provider: Some(AgentProvider {
+            url: url.to_owned(),
+            organization: "Convoke examples".to_owned(),
+        }),
+        supported_interfaces: vec![AgentInterface {
+            url: url.to_owned(),
+            protocol_binding: "JSONRPC".to_owned(),
+            protocol_version: "1.0".to_owned(),
+            ..AgentInterface::default()
+        }],
+        capabilities: Some(AgentCapabilities {
+            streaming: Some(streaming),
+            push_notifications: Some(false),
+            ..AgentCapabilities::default()
+        }),
+        default_input_modes: modes.clone(),
+        default_output_modes: modes,
+        skills: profile.skills,
+        ..AgentCard::default()
+    }
+}

@@ -1,0 +1,6 @@
+//! Every example agent, asked over HTTP by the project's own client.
+
+mod agents;
+mod asking;
+mod harness;
+mod unreliable;

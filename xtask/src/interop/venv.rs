@@ -1,0 +1,66 @@
+//! A virtual environment of our own with the Python SDK.
+
+use std::{env, fs, path::PathBuf, process::Command};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::process;
+
+const REQUIREMENTS: &str = "tests/interop/requirements.txt";
+
+/// A Python interpreter that has what the requirements name.
+pub(super) struct Venv {
+    folder: PathBuf,
+}
+
+impl Venv {
+    /// Makes the environment in the target folder, or takes the one made for the same requirements.
+    ///
+    /// # Errors
+    /// When Python 3.10 or its venv module is missing, or packages cannot be installed.
+    pub(super) fn make() -> Result<Self> {
+        let root = process::root();
+        let requirements = fs::read_to_string(root.join(REQUIREMENTS))
+            .with_context(|| format!("cannot read {REQUIREMENTS}"))?;
+        let target = env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+        let venv = Self { folder: target.join("interop-venv") };
+        let stamp = venv.folder.join("requirements.txt");
+        if fs::read_to_string(&stamp).is_ok_and(|made_for| made_for == requirements) {
+            return Ok(venv);
+        }
+        venv.install(&find_python()?)?;
+        // Written last, so that a broken installation is never taken for a whole one.
+        fs::write(&stamp, requirements)
+            .with_context(|| format!("cannot write {}", stamp.display()))?;
+        Ok(venv)
+    }
+
+    /// Its interpreter, to be run in the root of the tree.
+    pub(super) fn python(&self) -> Command {
+        process::command_at(&self.folder.join("bin/python"))
+    }
+
+    fn install(&self, python: &str) -> Result<()> {
+        process::run(process::command(python).args(["-m", "venv", "--clear"]).arg(&self.folder))?;
+        let install = ["-m", "pip", "install", "--quiet", "--requirement", REQUIREMENTS];
+        process::run(self.python().args(install)).context(
+            "cannot install the Python SDK; `cargo xtask interop` needs the network the first time",
+        )
+    }
+}
+
+/// A Python that is new enough and can make environments.
+fn find_python() -> Result<String> {
+    let python = env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let can = |script: &str| process::works(process::command(&python).args(["-c", script]));
+    if !can("import sys; sys.exit(sys.version_info < (3, 10))") {
+        bail!(
+            "`{python}` is missing or older than 3.10; install Python 3.10 or newer, \
+             or name another one in PYTHON"
+        );
+    }
+    if !can("import ensurepip, venv") {
+        bail!("`{python}` cannot make environments; install its venv (on Debian: python3-venv)");
+    }
+    Ok(python)
+}

@@ -1,0 +1,74 @@
+//! Project chores: `cargo xtask codegen|tidy|test|interop|long|ci`.
+
+mod ci;
+mod codegen;
+mod interop;
+mod long;
+mod parts;
+mod process;
+mod suites;
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Project chores of Convoke.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Generates Rust code from proto/ (no protoc needed); the result is committed.
+    Codegen {
+        /// Writes nothing; fails when the committed code differs from what would be generated.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Checks the shape of the tree: crate arrows, file lengths, names, leftovers, licences.
+    Tidy,
+    /// Runs every suite that needs Rust alone, and names the suites it does not run.
+    Test {
+        /// Runs the suites of these packages only; everything is built all the same.
+        #[arg(long, short)]
+        package: Vec<String>,
+    },
+    /// Runs Convoke beside agents and clients of the Python SDK (makes its own venv).
+    Interop,
+    /// Runs the long suites, all or by name.
+    Long {
+        /// Names of suites; none runs all of them.
+        names: Vec<String>,
+        /// Multiplies the cases or rounds of each suite.
+        #[arg(long, default_value_t = 1)]
+        times: u32,
+        /// Lists the suites and leaves.
+        #[arg(long)]
+        list: bool,
+    },
+    /// Runs all that `.ci/run` gates on, and prints the time of each part.
+    Ci,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().chore {
+        Chore::Codegen { check } => codegen::run(check),
+        Chore::Tidy => tidy::run(),
+        Chore::Test { package } => suites::run(&package),
+        Chore::Interop => interop::run(),
+        Chore::Long { list: true, .. } => long::list(),
+        Chore::Long { names, times, .. } => long::run(&names, times),
+        Chore::Ci => ci::run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
