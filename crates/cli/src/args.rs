@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// Runs workflows over agents that speak A2A, and keeps a directory of them.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "convoke", version, about, max_term_width = 100)]
+#[command(name = "convoke", version, max_term_width = 100)]
 pub(crate) struct Args {
     /// Folder that holds runs and the agent directory.
     #[arg(long, global = true, env = "CONVOKE_DATA", value_name = "DIR")]
