@@ -1,11 +1,13 @@
 //! The driver of one run: gathers inputs, lets the core decide, commits, then acts. One commit in flight.
 //!
-//! A task per run, owned by the executor. When it is aborted, nothing but memory is lost; an error of the
-//! store ends it, and whoever drives the run next replays the journal.
+//! Lives in a task per run, owned by the executor. When it is dropped, nothing but memory is lost; an error of
+//! the store ends it, and whoever drives the run next replays the journal.
 
 mod act;
 mod render;
 mod results;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,7 +15,8 @@ use jiff::Timestamp;
 use planner::Plan;
 use protocol::{outbound::Outbound, v1::Message};
 use store::{AccountId, Batch, Owned, Seq, Store, Write};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     ExecutorError, RunId,
@@ -21,7 +24,9 @@ use crate::{
     flights::{Flights, Slot},
     journal::{self, RunSummary},
     report::{QUEUE, Report, Reporter},
-    run::{Effect, Header, Input, Outcome, Run, RunEvent, StepIndex, projection::RunState},
+    run::{
+        Effect, Header, Input, Outcome, Run, RunEvent, StepIndex, name_blob, projection::RunState,
+    },
 };
 
 use self::results::Results;
@@ -48,6 +53,8 @@ pub(crate) struct Driver {
     flights: Flights,
     reports: mpsc::Receiver<Report>,
     report_to: mpsc::Sender<Report>,
+    /// Somebody asks for the end of the run. Outlives this driver, so that the wish does too.
+    cancel: CancellationToken,
     draft: Draft,
 }
 
@@ -56,23 +63,6 @@ pub(crate) struct Driver {
 struct Draft {
     events: Vec<RunEvent>,
     writes: Vec<Write>,
-}
-
-/// The ends of a driver that others hold.
-pub(crate) struct Handle {
-    /// Sends reports to the driver, such as a request to cancel.
-    pub(crate) reports: mpsc::Sender<Report>,
-    /// Turns to how it ended; closes without that when the executor stops.
-    pub(crate) ended: watch::Receiver<Option<Ended>>,
-}
-
-/// How a driver ended.
-#[derive(Clone, Debug)]
-pub(crate) enum Ended {
-    /// Its run has ended.
-    Finished(Outcome),
-    /// The store failed, or another process owns the run now.
-    Stopped(String),
 }
 
 /// A run to be driven, as it stands.
@@ -84,6 +74,8 @@ pub(crate) struct Standing {
     pub(crate) run: Run,
     pub(crate) seq: Seq,
     pub(crate) contexts: Contexts,
+    /// Asks for the end of the run.
+    pub(crate) cancel: CancellationToken,
 }
 
 impl Driver {
@@ -91,7 +83,7 @@ impl Driver {
     pub(crate) fn new(shared: Arc<Shared>, standing: Standing) -> Self {
         let (report_to, reports) = mpsc::channel(QUEUE);
         Self {
-            results: Results::new(standing.plan.workflow.steps.len()),
+            results: Results::new(&standing.plan, &standing.run),
             shared,
             id: standing.id,
             plan: standing.plan,
@@ -103,6 +95,7 @@ impl Driver {
             flights: Flights::default(),
             reports,
             report_to,
+            cancel: standing.cancel,
             draft: Draft::default(),
         }
     }
@@ -135,12 +128,6 @@ impl Driver {
         self.turn(true).await
     }
 
-    /// The other ends of this driver.
-    pub(crate) fn handle(&self) -> (Handle, watch::Sender<Option<Ended>>) {
-        let (tell, ended) = watch::channel(None);
-        (Handle { reports: self.report_to.clone(), ended }, tell)
-    }
-
     /// Drives the run to its end.
     ///
     /// # Errors
@@ -158,52 +145,64 @@ impl Driver {
     /// Waits for one report, then takes all that have come meanwhile: they share one flush.
     async fn gather(&mut self) {
         enum Woke {
-            Report(Report),
+            Report(Option<Report>),
             Broken(Slot, String),
+            CancelWanted,
         }
         let woke = tokio::select! {
-            report = self.reports.recv() => match report {
-                Some(report) => Woke::Report(report),
-                // Unreachable while `report_to` lives; waiting is what a driver without news does.
-                None => std::future::pending().await,
-            },
+            report = self.reports.recv() => Woke::Report(report),
             (slot, why) = self.flights.broken() => Woke::Broken(slot, why),
+            () = self.cancel.cancelled(), if self.run.halt().is_none() => Woke::CancelWanted,
         };
         match woke {
-            Woke::Report(report) => self.take(report),
+            Woke::Report(Some(report)) => self.take(report),
+            // Unreachable: this driver holds a sender itself.
+            Woke::Report(None) => (),
             Woke::Broken(slot, why) => self.mourn(slot, &why),
+            Woke::CancelWanted => {
+                self.take(Report::of(Input::CancelRequested { at: Timestamp::now() }));
+            }
         }
         while let Ok(report) = self.reports.try_recv() {
             self.take(report);
         }
     }
 
-    /// Lets the core decide on one report and drafts what has to be committed.
+    /// Lets the core decide on one report and drafts what has to be committed. What comes along with a report
+    /// that changes nothing goes with it: no event names its blobs, and a context seen is seen again.
     fn take(&mut self, report: Report) {
-        if let Input::ContextRefused { step, attempt, .. } = &report.input
-            && let Some(at) = self.run.shape().find(step)
-        {
-            // Its task has said all it had to say; a new one sends the other Message.
-            self.flights.stop(Slot::Flight(at, *attempt));
-        }
+        let is_refusal = matches!(report.input, Input::ContextRefused { .. });
         let subject = subject(&report.input).and_then(|step| self.run.shape().find(step));
         let events = self.run.step(report.input);
         if events.is_empty() {
             return;
         }
-        if let (Some(at), Some(result)) = (subject, report.result)
-            && self.run.at(at).result().is_some()
-        {
-            self.results.keep(at, result);
-        }
-        if let (Some(at), Some(message)) = (subject, report.message) {
-            self.messages.insert((at, self.run.at(at).attempts), message);
+        if let Some(at) = subject {
+            if is_refusal {
+                // Its task has said all it had to say; a new one sends the other Message.
+                self.flights.stop(Slot::Flight(at, self.run.at(at).attempts));
+            }
+            if let Some(result) = report.result
+                && self.run.at(at).result().is_some()
+            {
+                self.results.keep(at, result);
+            }
+            if let Some(message) = report.message
+                && self.run.at(at).flight().is_some()
+            {
+                self.messages.insert((at, self.run.at(at).attempts), message);
+            }
         }
         if let Some(seen) = report.context {
             let learned = self.contexts.learn(&seen.agent, &seen.context_id);
             self.draft.writes.extend(learned);
         }
-        self.draft.writes.extend(report.blobs);
+        self.draft.writes.extend(
+            report.blobs.into_iter().filter(
+                |write| !matches!(write, Write::Blob { id, .. } if !name_blob(&events, id)),
+            ),
+        );
+        self.release_results(&events);
         self.draft.events.extend(events);
     }
 
@@ -239,8 +238,7 @@ impl Driver {
         if exists {
             batch.fences.push(self.owned.clone());
         }
-        let entries =
-            draft.events.iter().map(journal::encode).collect::<Result<Vec<_>, _>>()?;
+        let entries = draft.events.iter().map(journal::encode).collect::<Result<Vec<_>, _>>()?;
         let count = entries.len() as u64;
         batch.writes.push(Write::Append {
             account: self.shared.account.clone(),

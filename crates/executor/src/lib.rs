@@ -20,6 +20,7 @@ mod remote;
 mod report;
 pub mod run;
 mod runs;
+mod supervise;
 
 pub use body::{Body, Json};
 pub use error::ExecutorError;

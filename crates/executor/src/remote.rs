@@ -17,14 +17,19 @@ use jiff::Timestamp;
 use planner::ErrorClass;
 use protocol::{client::Client, v1::Message};
 
+#[cfg(test)]
+pub(crate) use self::follow::Finished;
 pub(crate) use self::{
     cancel::{Cancel, confirm_cancel},
-    follow::{Defeat, Ending, Finished, Follower},
+    follow::{Defeat, Ending, Follower},
 };
 use crate::{
     report::Reporter,
     run::{Intent, RemoteTask},
 };
+
+/// How far behind the attempt's deadline the client's own lies, so that it is always the attempt's that speaks.
+const SLACK: Duration = Duration::from_secs(5);
 
 /// All that one attempt needs.
 pub(crate) struct Attempt {
@@ -41,10 +46,11 @@ pub(crate) struct Attempt {
 /// Sends or re-attaches, follows, and reports how it ended. Cancel safe: every report stands alone.
 pub(crate) async fn fly(attempt: Attempt) {
     let left = until(attempt.deadline);
-    let ending = match tokio::time::timeout(left, attempt.run(left)).await {
-        Ok(ending) => ending,
-        Err(_) => Ending::Failed(attempt.too_late()),
+    let ending = match left.is_zero() {
+        true => attempt.look_once().await,
+        false => tokio::time::timeout(left, attempt.run(left + SLACK)).await.ok(),
     };
+    let ending = ending.unwrap_or_else(|| Ending::Failed(attempt.too_late()));
     attempt.reporter.ended(&attempt, ending).await;
 }
 

@@ -23,6 +23,7 @@ use std::{
 
 use jiff::Timestamp;
 
+pub(crate) use self::event::name_blob;
 pub use self::{
     effect::{Effect, Effects},
     event::{Header, Intent, Next, Outcome, RemoteTask, RunError, RunEvent, SkipReason, StepId},
@@ -77,10 +78,8 @@ impl Run {
     /// Prepares a run that has not started.
     #[must_use]
     pub fn new(shape: Arc<Shape>) -> Self {
-        let steps: Vec<Step> = shape
-            .indices()
-            .map(|at| Step::new(shape.step(at).dependencies))
-            .collect();
+        let steps: Vec<Step> =
+            shape.indices().map(|at| Step::new(shape.step(at).dependencies)).collect();
         Self {
             unsettled: steps.len(),
             steps,
@@ -182,9 +181,7 @@ impl Run {
 
     /// All steps in plan order.
     pub fn steps(&self) -> impl Iterator<Item = (&StepId, &Step)> {
-        self.shape
-            .indices()
-            .map(|at| (&self.shape.step(at).id, &self.steps[at.position()]))
+        self.shape.indices().map(|at| (&self.shape.step(at).id, &self.steps[at.position()]))
     }
 
     /// When an attempt that started at `flight.started_at` times out.
@@ -195,12 +192,12 @@ impl Run {
 
     /// The Task that [`Effect::Cancel`] is about, what was sent to get it, and when to stop trying.
     #[must_use]
-    pub fn to_cancel(&self, at: StepIndex, attempt: u32) -> Option<(&Intent, &RemoteTask, Timestamp)> {
-        if let Phase::Canceling {
-            flight,
-            task: Some(task),
-            since,
-        } = &self.at(at).phase
+    pub fn to_cancel(
+        &self,
+        at: StepIndex,
+        attempt: u32,
+    ) -> Option<(&Intent, &RemoteTask, Timestamp)> {
+        if let Phase::Canceling { flight, task: Some(task), since } = &self.at(at).phase
             && flight.attempt == attempt
         {
             return Some((&flight.intent, task, after(*since, CANCEL_GRACE)));

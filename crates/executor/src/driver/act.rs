@@ -23,11 +23,10 @@ impl Driver {
                 continue;
             };
             let is_wanted = self.wants(slot);
-            let is_running = self.flights.is_running(slot);
-            if is_wanted && !is_running {
-                self.begin(slot).await?;
-            } else if is_running && !is_wanted {
+            if !is_wanted {
                 self.flights.stop(slot);
+            } else if !self.flights.holds(slot) {
+                self.begin(slot).await?;
             }
         }
         Ok(())
@@ -68,11 +67,7 @@ impl Driver {
                     });
                 }
             }
-            Slot::Deadline => {
-                if let Some(deadline) = self.run.deadline() {
-                    self.remind(slot, deadline, || Input::TimedOut { at: Timestamp::now() });
-                }
-            }
+            Slot::Deadline => self.remind_of_deadline(),
         }
         Ok(())
     }
@@ -115,8 +110,7 @@ impl Driver {
         if let Some(message) = self.messages.remove(&(at, flight.attempt)) {
             return Ok(message);
         }
-        let json = self.load(&flight.intent.message).await?;
-        Ok(Arc::new(json.read()?))
+        Ok(Arc::new(self.load(&flight.intent.message).await?))
     }
 
     fn begin_cancel(&mut self, at: StepIndex, attempt: u32) {
@@ -151,18 +145,39 @@ impl Driver {
         });
     }
 
-    /// A task broke down: its attempt fails, anything else is started again by the next driver.
+    /// A task broke down: its attempt fails, a cancel counts as unconfirmed, a sleep as over. Without that the
+    /// run would wait for ever for a report that nobody sends.
     pub(super) fn mourn(&mut self, slot: Slot, why: &str) {
-        tracing::error!(?slot, why, "a task of the run broke down");
-        let Slot::Flight(at, attempt) = slot else {
-            return;
-        };
+        tracing::error!(run = %self.id, ?slot, why, "a task of the run broke down");
+        match slot {
+            Slot::Flight(at, attempt) => self.mourn_flight(at, attempt, why),
+            Slot::Cancel(at, attempt) | Slot::GiveUp(at, attempt) => {
+                let step = self.step_id(at);
+                let at = Timestamp::now();
+                let input = Input::CancelSettled { step, attempt, at, confirmed: false };
+                self.take(Report::of(input));
+            }
+            Slot::Sleep(at, attempt) => {
+                let step = self.step_id(at);
+                self.take(Report::of(Input::Woken { step, attempt }));
+            }
+            Slot::Deadline => self.remind_of_deadline(),
+        }
+    }
+
+    fn mourn_flight(&mut self, at: StepIndex, attempt: u32, why: &str) {
         let Some(flight) = self.run.at(at).flight().cloned() else {
             return;
         };
         match self.reporter(at, attempt).broken(&flight.intent, why) {
             Ok(report) => self.take(report),
             Err(error) => tracing::error!(%error, "a report cannot be written"),
+        }
+    }
+
+    fn remind_of_deadline(&mut self) {
+        if let Some(deadline) = self.run.deadline() {
+            self.remind(Slot::Deadline, deadline, || Input::TimedOut { at: Timestamp::now() });
         }
     }
 

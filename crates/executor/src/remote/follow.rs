@@ -3,7 +3,9 @@
 use planner::ErrorClass;
 use protocol::{
     artifacts::Aggregator,
-    v1::{Artifact, Message, StreamResponse, Task, TaskState, TaskStatus, stream_response::Payload},
+    v1::{
+        Artifact, Message, StreamResponse, Task, TaskState, TaskStatus, stream_response::Payload,
+    },
 };
 
 use crate::run::RemoteTask;
@@ -47,11 +49,13 @@ pub(crate) struct Defeat {
     pub(crate) remote_ended: bool,
     /// How long the agent asks to be left alone.
     pub(crate) retry_after: Option<std::time::Duration>,
+    /// Whether the agent answered the Message itself in a way that may mean our contextId.
+    pub(crate) may_be_about_context: bool,
 }
 
 impl Defeat {
     pub(crate) fn new(class: ErrorClass, message: String) -> Self {
-        Self { class, message, remote_ended: false, retry_after: None }
+        Self { class, message, remote_ended: false, retry_after: None, may_be_about_context: false }
     }
 
     fn by_agent(class: ErrorClass, message: String) -> Self {
@@ -121,10 +125,8 @@ impl Follower {
 
     fn note_task(&mut self, task_id: &str, context_id: &str) {
         if self.task.is_none() {
-            self.task = Some(RemoteTask {
-                task_id: task_id.to_owned(),
-                context_id: context_id.to_owned(),
-            });
+            self.task =
+                Some(RemoteTask { task_id: task_id.to_owned(), context_id: context_id.to_owned() });
         }
     }
 

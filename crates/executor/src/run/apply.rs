@@ -27,49 +27,30 @@ impl Run {
             RunEvent::StepSkipped { step, at, reason } => {
                 self.settle(step, *at, Settled::Skipped(reason.clone()));
             }
-            RunEvent::AttemptStarted {
-                step,
-                attempt,
-                at,
-                intent,
-            } => self.start_attempt(step, *attempt, *at, intent),
+            RunEvent::AttemptStarted { step, attempt, at, intent } => {
+                self.start_attempt(step, *attempt, *at, intent);
+            }
             RunEvent::ContextRefused { step, intent, .. } => self.replace_intent(step, intent),
             RunEvent::AttemptBound { step, task, .. } => self.bind(step, task),
-            RunEvent::AttemptFailed {
-                step,
-                attempt,
-                at,
-                error,
-                next,
-                remote_ended,
-            } => {
+            RunEvent::AttemptFailed { step, attempt, at, error, next, remote_ended } => {
                 self.leave_remote(step, *attempt, *at, *remote_ended);
                 self.fail_attempt(step, *attempt, *at, error, next);
             }
-            RunEvent::StepCompleted {
-                step,
-                at,
-                task,
-                result,
-                ..
-            } => {
+            RunEvent::StepCompleted { step, at, task, result, .. } => {
                 self.note_task(step, task.as_ref());
                 self.settle(step, *at, Settled::Completed(result.clone()));
             }
-            RunEvent::StepFailed {
-                step,
-                at,
-                result,
-                error,
-            } => self.settle(step, *at, Settled::Failed(result.clone(), error.clone())),
+            RunEvent::StepFailed { step, at, result, error } => {
+                self.settle(step, *at, Settled::Failed(result.clone(), error.clone()));
+            }
             RunEvent::CancelRequested { at } => self.halt_for(*at, Outcome::Canceled),
             RunEvent::RunTimedOut { at } => {
                 let outcome = Outcome::Failed(self.timed_out());
                 self.halt_for(*at, outcome);
             }
-            RunEvent::AttemptCanceled {
-                step, attempt, at, ..
-            } => self.forget_remote(step, *attempt, *at),
+            RunEvent::AttemptCanceled { step, attempt, at, .. } => {
+                self.forget_remote(step, *attempt, *at);
+            }
             RunEvent::RunFinished { at, outcome } => {
                 self.pass(*at);
                 self.outcome = Some((*at, outcome.clone()));
@@ -117,11 +98,7 @@ impl Run {
         found.attempts = attempt;
         found.started_at.get_or_insert(at);
         found.agent = Some(intent.agent.clone());
-        let flight = Flight {
-            attempt,
-            started_at: at,
-            intent: Arc::clone(intent),
-        };
+        let flight = Flight { attempt, started_at: at, intent: Arc::clone(intent) };
         self.set_phase(index, Phase::Sending(flight));
     }
 
@@ -144,11 +121,9 @@ impl Run {
         self.steps[index.position()].task = Some(task.clone());
         let phase = match self.at(index).phase.clone() {
             Phase::Sending(flight) => Phase::Watching(flight, task.clone()),
-            Phase::Canceling { flight, since, .. } => Phase::Canceling {
-                flight,
-                since,
-                task: Some(task.clone()),
-            },
+            Phase::Canceling { flight, since, .. } => {
+                Phase::Canceling { flight, since, task: Some(task.clone()) }
+            }
             other => other,
         };
         self.set_phase(index, phase);
@@ -168,11 +143,8 @@ impl Run {
         if let Phase::Watching(flight, task) = &self.at(index).phase
             && !remote_ended
         {
-            let orphan = Orphan {
-                intent: Arc::clone(&flight.intent),
-                task: task.clone(),
-                since: at,
-            };
+            let orphan =
+                Orphan { intent: Arc::clone(&flight.intent), task: task.clone(), since: at };
             self.orphans.insert((index, attempt), orphan);
             self.effects.add(Effect::Cancel(index, attempt));
         }
@@ -254,10 +226,7 @@ impl Run {
     fn failure_of(&self, at: StepIndex, step: &StepId, how: &Settled) -> Option<Outcome> {
         match how {
             Settled::Failed(_, error) if self.shape.step(at).on_error == OnError::Fail => {
-                Some(Outcome::Failed(RunError {
-                    step: Some(step.clone()),
-                    error: error.clone(),
-                }))
+                Some(Outcome::Failed(RunError { step: Some(step.clone()), error: error.clone() }))
             }
             _ => None,
         }
@@ -287,11 +256,7 @@ impl Run {
     }
 
     fn halt_step(&mut self, index: StepIndex, since: Timestamp) {
-        let canceling = |flight, task| Phase::Canceling {
-            flight,
-            task,
-            since,
-        };
+        let canceling = |flight, task| Phase::Canceling { flight, task, since };
         match self.at(index).phase.clone() {
             Phase::Sending(flight) => self.set_phase(index, canceling(flight, None)),
             Phase::Watching(flight, task) => self.set_phase(index, canceling(flight, Some(task))),

@@ -70,6 +70,7 @@ impl Effects {
         std::mem::take(&mut self.changed)
     }
 
+    #[cfg(test)]
     pub(super) fn touched(&self) -> u64 {
         self.touched
     }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use planner::StepError;
 use protocol::client::Interface;
 use serde::{Deserialize, Serialize};
+use store::BlobId;
 
 use crate::body::Body;
 
@@ -165,6 +166,47 @@ impl RunEvent {
             | Self::RunFinished { .. } => None,
         }
     }
+
+    /// The step that has its last word here: completed, failed for good, or skipped. Once in a run for each.
+    pub(crate) fn settles(&self) -> Option<&StepId> {
+        match self {
+            Self::StepCompleted { step, .. }
+            | Self::StepFailed { step, .. }
+            | Self::StepSkipped { step, .. }
+            | Self::AttemptFailed { step, next: Next::GiveUp { .. }, .. } => Some(step),
+            _ => None,
+        }
+    }
+
+    /// What it holds or names.
+    fn bodies(&self) -> Vec<&Body> {
+        match self {
+            Self::RunStarted { header, .. } => vec![&header.plan, &header.inputs, &header.start],
+            Self::AttemptStarted { intent, .. } | Self::ContextRefused { intent, .. } => {
+                vec![&intent.message]
+            }
+            Self::StepCompleted { result, .. }
+            | Self::StepFailed { result, .. }
+            | Self::AttemptFailed { next: Next::GiveUp { result }, .. } => vec![result],
+            Self::RunFinished { outcome: Outcome::Completed(outputs), .. } => vec![outputs],
+            Self::AttemptFailed { next: Next::Retry { .. }, .. }
+            | Self::RunFinished { .. }
+            | Self::RunResumed { .. }
+            | Self::StepSkipped { .. }
+            | Self::AttemptBound { .. }
+            | Self::CancelRequested { .. }
+            | Self::RunTimedOut { .. }
+            | Self::AttemptCanceled { .. } => Vec::new(),
+        }
+    }
+}
+
+/// Whether one of the events names a blob: only then may it be written.
+pub(crate) fn name_blob(events: &[RunEvent], blob: &BlobId) -> bool {
+    events
+        .iter()
+        .flat_map(RunEvent::bodies)
+        .any(|body| matches!(body, Body::Blob(id) if id == blob))
 }
 
 /// What follows a failed attempt.

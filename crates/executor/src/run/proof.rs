@@ -84,26 +84,15 @@ fn durable(run: &Run) -> Vec<(Phase, u32, u32)> {
         Phase::BackingOff { .. } => Phase::Ready,
         other => other.clone(),
     };
-    run.steps
-        .iter()
-        .map(|step| (phase(&step.phase), step.open, step.attempts))
-        .collect()
+    run.steps.iter().map(|step| (phase(&step.phase), step.open, step.attempts)).collect()
 }
 
 fn recomputed(run: &Run) -> BTreeSet<Effect> {
-    let steps = run
-        .shape
-        .indices()
-        .flat_map(|at| run.at(at).phase.effects(at))
-        .flatten();
+    let steps = run.shape.indices().flat_map(|at| run.at(at).phase.effects(at)).flatten();
     let orphans = run.orphans.keys().map(|(at, n)| Effect::Cancel(*at, *n));
     let concludes = run.is_ready_to_conclude().then_some(Effect::Conclude);
     let is_going_on = run.header.is_some() && run.outcome.is_none();
-    steps
-        .chain(orphans)
-        .chain(concludes)
-        .chain(is_going_on.then_some(Effect::Deadline))
-        .collect()
+    steps.chain(orphans).chain(concludes).chain(is_going_on.then_some(Effect::Deadline)).collect()
 }
 
 /// Worlds of one to twelve steps: edges point forward, each step has its own fate and policies.
@@ -185,10 +174,8 @@ fn the_cost_of_an_event_does_not_grow_with_the_run() {
 /// Operations per event of a fan-out: one step, then `width` that wait for it.
 fn cost_per_event(width: u32) -> f64 {
     let template = shape_of(&[vec![]], &[OnError::Fail], 16).step(StepIndex(0)).clone();
-    let mut steps = vec![StepShape {
-        dependents: (1..=width).map(StepIndex).collect(),
-        ..template.clone()
-    }];
+    let mut steps =
+        vec![StepShape { dependents: (1..=width).map(StepIndex).collect(), ..template.clone() }];
     steps.extend((1..=width).map(|at| StepShape {
         id: StepId::new(&format!("s{at}")),
         dependencies: 1,
@@ -199,7 +186,10 @@ fn cost_per_event(width: u32) -> f64 {
     let mut run = Run::new(world.shape());
     let journal = world.drive(&mut run, Vec::new(), 7, |_, _| ());
     assert!(matches!(run.outcome(), Some(Outcome::Completed(_))));
-    assert_eq!(run.steps().filter(|(_, step)| step.state() == StepState::Completed).count(), width as usize + 1);
+    assert_eq!(
+        run.steps().filter(|(_, step)| step.state() == StepState::Completed).count(),
+        width as usize + 1
+    );
     let operations = run.work + run.wanted().touched();
     operations as f64 / journal.len() as f64
 }

@@ -187,17 +187,12 @@ impl Phase {
             Self::Sending(flight) => [Some(Effect::Send(at, flight.attempt)), None],
             Self::Watching(flight, _) => [Some(Effect::Watch(at, flight.attempt)), None],
             Self::BackingOff { attempt, .. } => [Some(Effect::Sleep(at, *attempt)), None],
-            Self::Canceling {
-                flight, task: None, ..
-            } => [
-                Some(Effect::Send(at, flight.attempt)),
-                Some(Effect::GiveUp(at, flight.attempt)),
-            ],
-            Self::Canceling {
-                flight,
-                task: Some(_),
-                ..
-            } => [Some(Effect::Cancel(at, flight.attempt)), None],
+            Self::Canceling { flight, task: None, .. } => {
+                [Some(Effect::Send(at, flight.attempt)), Some(Effect::GiveUp(at, flight.attempt))]
+            }
+            Self::Canceling { flight, task: Some(_), .. } => {
+                [Some(Effect::Cancel(at, flight.attempt)), None]
+            }
         }
     }
 }

@@ -165,12 +165,8 @@ impl World {
 
     /// Performs one wanted effect, chosen at random.
     fn work_off(&self, run: &Run, dice: &mut Dice) -> Input {
-        let wanted: Vec<Effect> = run
-            .wanted()
-            .iter()
-            .filter(|effect| *effect != Effect::Deadline)
-            .take(64)
-            .collect();
+        let wanted: Vec<Effect> =
+            run.wanted().iter().filter(|effect| *effect != Effect::Deadline).take(64).collect();
         assert!(!wanted.is_empty(), "the run wants nothing and has not ended: {run:?}");
         let at = dice.now();
         match wanted[dice.roll(wanted.len())] {
@@ -199,10 +195,8 @@ impl World {
     }
 
     fn send(&self, run: &Run, index: StepIndex, attempt: u32, at: Timestamp) -> Input {
-        let has_context = run
-            .at(index)
-            .flight()
-            .is_some_and(|flight| flight.intent.message_id.ends_with("send"));
+        let has_context =
+            run.at(index).flight().is_some_and(|flight| flight.intent.message_id.ends_with("send"));
         match self.fates[index.position()] {
             Fate::Answers => succeeded(index, attempt, at),
             Fate::RefusesContext if has_context => Input::ContextRefused {
@@ -230,10 +224,7 @@ impl World {
         Input::Bound {
             step: id(StepIndex(index)),
             attempt,
-            task: RemoteTask {
-                task_id: format!("t{index}-{attempt}"),
-                context_id: "c".to_owned(),
-            },
+            task: RemoteTask { task_id: format!("t{index}-{attempt}"), context_id: "c".to_owned() },
         }
     }
 
