@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use crate::telemetry;
+
 /// Runs workflows over agents that speak A2A, and keeps a directory of them.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "convoke", version, max_term_width = 100)]
@@ -15,7 +17,7 @@ pub(crate) struct Args {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// What to log to stderr, such as `info` or `executor=debug`.
-    #[arg(long, global = true, env = "CONVOKE_LOG", value_name = "FILTER")]
+    #[arg(long, global = true, env = "CONVOKE_LOG", value_name = "FILTER", value_parser = telemetry::filter)]
     pub(crate) log: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,

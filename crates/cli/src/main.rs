@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod content;
 mod failure;
+mod interrupts;
 mod output;
 mod place;
 mod progress;

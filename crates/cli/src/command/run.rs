@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use anstream::eprintln;
 use executor::{Executor, NewRun, Recorded, RunId, Runs, run::Outcome};
-use tokio::signal;
 
 use crate::{
     args::{Args, RunArgs},
     content,
     failure::{Exit, Failure},
+    interrupts::Interrupts,
     place::Place,
     progress::Progress,
     workflow_file,
@@ -19,14 +19,14 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
 pub(crate) async fn run(args: &Args, run: &RunArgs) -> Result<Exit, Failure> {
-    let (place, executor, id) = match &run.resume {
+    let Started { place, executor, id, mut interrupts } = match &run.resume {
         Some(id) => resume(args, id).await?,
         None => start(args, run).await?,
     };
     let runs = executor.runs();
     let mut recorded = runs.read(&id).await?;
     let mut progress = Progress::new(&recorded);
-    let exit = watch(&executor, &runs, &mut recorded, &mut progress).await;
+    let exit = watch(&executor, &runs, &mut recorded, &mut progress, &mut interrupts).await;
     progress.finish(&recorded);
     drop(place);
     match exit? {
@@ -39,7 +39,16 @@ pub(crate) async fn run(args: &Args, run: &RunArgs) -> Result<Exit, Failure> {
     }
 }
 
-async fn start(args: &Args, run: &RunArgs) -> Result<(Place, Executor, RunId), Failure> {
+/// A run that is driven here.
+struct Started {
+    place: Place,
+    executor: Executor,
+    id: RunId,
+    /// Listening since before anything was sent: from then on Ctrl-C has agents to tell.
+    interrupts: Interrupts,
+}
+
+async fn start(args: &Args, run: &RunArgs) -> Result<Started, Failure> {
     // clap asks for a workflow unless there is a run to resume.
     let named = run.workflow.as_deref().unwrap_or_default();
     let workflow = workflow_file::load(&workflow_file::find(named))?;
@@ -49,16 +58,18 @@ async fn start(args: &Args, run: &RunArgs) -> Result<(Place, Executor, RunId), F
     let executor = place.executor().await?;
     let new =
         NewRun { plan: Arc::new(plan), inputs: start.inputs, start: start.parts, context_id: None };
+    let interrupts = Interrupts::new().map_err(Failure::unavailable)?;
     let id = executor.start(new).await?;
-    Ok((place, executor, id))
+    Ok(Started { place, executor, id, interrupts })
 }
 
-async fn resume(args: &Args, id: &str) -> Result<(Place, Executor, RunId), Failure> {
+async fn resume(args: &Args, id: &str) -> Result<Started, Failure> {
     let id: RunId = id.parse().map_err(Failure::usage)?;
     let place = Place::open(args).await?;
     let executor = place.executor().await?;
+    let interrupts = Interrupts::new().map_err(Failure::unavailable)?;
     executor.resume(&id).await?;
-    Ok((place, executor, id))
+    Ok(Started { place, executor, id, interrupts })
 }
 
 /// Shows progress until the run ends. `Some` when a second Ctrl-C says to leave it where it stands.
@@ -67,6 +78,7 @@ async fn watch(
     runs: &Runs,
     recorded: &mut Recorded,
     progress: &mut Progress,
+    interrupts: &mut Interrupts,
 ) -> Result<Option<Exit>, Failure> {
     enum Woke {
         News,
@@ -74,7 +86,7 @@ async fn watch(
         Stopped(executor::ExecutorError),
     }
     let id = recorded.id.clone();
-    let mut interrupts = 0;
+    let mut is_canceling = false;
     while recorded.run.outcome().is_none() {
         let woke = tokio::select! {
             events = runs.follow(recorded, PATIENCE) => {
@@ -83,14 +95,14 @@ async fn watch(
                 }
                 Woke::News
             }
-            _ = signal::ctrl_c() => Woke::Interrupted,
+            () = interrupts.next() => Woke::Interrupted,
             Err(error) = executor.finished(&id) => Woke::Stopped(error),
         };
         match woke {
             Woke::News => (),
             Woke::Stopped(error) => return Err(error.into()),
-            Woke::Interrupted if interrupts == 0 => {
-                interrupts += 1;
+            Woke::Interrupted if !is_canceling => {
+                is_canceling = true;
                 progress.say("canceling: the agents are being told; Ctrl-C again leaves at once");
                 executor.cancel(&id).await?;
             }

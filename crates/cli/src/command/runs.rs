@@ -30,7 +30,7 @@ async fn list(args: &Args, place: &Place, limit: usize) -> Result<Exit, Failure>
         anstream::eprintln!("no runs yet; `convoke run FILE` starts one");
         return Ok(Exit::Ok);
     }
-    println!("{}", table(&page.runs));
+    println!("{}", table(&page.runs).trim_fmt());
     let total = usize::try_from(page.total).unwrap_or(usize::MAX);
     if total > page.runs.len() {
         anstream::eprintln!("{} of {total}; --limit shows more", page.runs.len());
