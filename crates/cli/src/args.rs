@@ -163,6 +163,15 @@ pub(crate) enum RunsCommand {
     },
     /// Show one run: its steps, attempts, artifacts and errors.
     Show { run: String },
+    /// Answer a pause, and drive the run on.
+    Reply {
+        run: String,
+        /// The step that asked, where several do; then the answer.
+        #[arg(required = true, num_args = 1..=2, value_names = ["STEP", "TEXT"])]
+        answer: Vec<String>,
+    },
+    /// Cancel a run: its agents are told.
+    Cancel { run: String },
 }
 
 #[derive(Clone, Debug, ClapArgs)]

@@ -8,6 +8,7 @@ mod interrupts;
 mod output;
 mod place;
 mod progress;
+mod prompt;
 mod telemetry;
 mod workflow_file;
 

@@ -4,6 +4,7 @@
 //! the store ends it, and whoever drives the run next replays the journal.
 
 mod act;
+mod answer;
 mod render;
 mod results;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     ExecutorError, RunId,
+    answer::{Answer, Mailbox},
     context::Contexts,
     flights::{Flights, Slot},
     journal::{self, RunSummary},
@@ -29,7 +31,7 @@ use crate::{
     },
 };
 
-use self::results::Results;
+use self::{answer::Waiting, results::Results};
 
 /// What all drivers of an executor share.
 pub(crate) struct Shared {
@@ -55,6 +57,10 @@ pub(crate) struct Driver {
     report_to: mpsc::Sender<Report>,
     /// Somebody asks for the end of the run. Outlives this driver, so that the wish does too.
     cancel: CancellationToken,
+    /// Answers to pauses arrive here. Outlives this driver as well.
+    mailbox: Mailbox,
+    /// Whose answers are drafted and not committed.
+    waiting: Vec<Waiting>,
     draft: Draft,
 }
 
@@ -76,6 +82,8 @@ pub(crate) struct Standing {
     pub(crate) contexts: Contexts,
     /// Asks for the end of the run.
     pub(crate) cancel: CancellationToken,
+    /// Where answers to pauses arrive.
+    pub(crate) mailbox: Mailbox,
 }
 
 impl Driver {
@@ -96,6 +104,8 @@ impl Driver {
             reports,
             report_to,
             cancel: standing.cancel,
+            mailbox: standing.mailbox,
+            waiting: Vec::new(),
             draft: Draft::default(),
         }
     }
@@ -147,11 +157,13 @@ impl Driver {
         enum Woke {
             Report(Option<Report>),
             Broken(Slot, String),
+            Answer(Answer),
             CancelWanted,
         }
         let woke = tokio::select! {
             report = self.reports.recv() => Woke::Report(report),
             (slot, why) = self.flights.broken() => Woke::Broken(slot, why),
+            answer = self.mailbox.next() => Woke::Answer(answer),
             () = self.cancel.cancelled(), if self.run.halt().is_none() => Woke::CancelWanted,
         };
         match woke {
@@ -159,6 +171,7 @@ impl Driver {
             // Unreachable: this driver holds a sender itself.
             Woke::Report(None) => (),
             Woke::Broken(slot, why) => self.mourn(slot, &why),
+            Woke::Answer(answer) => self.take_answer(answer),
             Woke::CancelWanted => {
                 self.take(Report::of(Input::CancelRequested { at: Timestamp::now() }));
             }
@@ -171,15 +184,18 @@ impl Driver {
     /// Lets the core decide on one report and drafts what has to be committed. What comes along with a report
     /// that changes nothing goes with it: no event names its blobs, and a context seen is seen again.
     fn take(&mut self, report: Report) {
-        let is_refusal = matches!(report.input, Input::ContextRefused { .. });
+        // The flight has said all it had to say; a new one goes on.
+        let is_farewell = matches!(
+            report.input,
+            Input::ContextRefused { .. } | Input::Paused { .. } | Input::Unpaused { .. }
+        );
         let subject = subject(&report.input).and_then(|step| self.run.shape().find(step));
         let events = self.run.step(report.input);
         if events.is_empty() {
             return;
         }
         if let Some(at) = subject {
-            if is_refusal {
-                // Its task has said all it had to say; a new one sends the other Message.
+            if is_farewell {
                 self.flights.stop(Slot::Flight(at, self.run.at(at).attempts));
             }
             if let Some(result) = report.result
@@ -210,6 +226,7 @@ impl Driver {
     async fn turn(&mut self, exists: bool) -> Result<(), ExecutorError> {
         self.build_wanted().await?;
         self.commit(exists).await?;
+        self.confirm_answers();
         self.act().await
     }
 
@@ -252,10 +269,20 @@ impl Driver {
         Ok(())
     }
 
-    /// Keeps the run's row in step with its state: written at its start and at its end.
+    /// Keeps the run's row in step with its state: written when that changes, and only then.
     fn summarize(&self, events: &[RunEvent], batch: &mut Batch) -> Result<(), ExecutorError> {
         let changes_state = events.iter().any(|event| {
-            matches!(event, RunEvent::RunStarted { .. } | RunEvent::RunFinished { .. })
+            matches!(
+                event,
+                RunEvent::RunStarted { .. }
+                    | RunEvent::AttemptPaused { .. }
+                    | RunEvent::AttemptUnpaused { .. }
+                    | RunEvent::AttemptAnswered { .. }
+                    | RunEvent::CancelRequested { .. }
+                    | RunEvent::RunTimedOut { .. }
+                    | RunEvent::AttemptFailed { .. }
+                    | RunEvent::RunFinished { .. }
+            )
         });
         let (Some(header), Some(started_at)) = (self.run.header(), self.run.started_at()) else {
             return Ok(());
@@ -268,9 +295,9 @@ impl Driver {
             id: self.id.clone(),
             workflow: header.workflow.clone(),
             context_id: header.context_id.clone(),
-            state: RunState::of(outcome),
+            state: RunState::of(&self.run),
             started_at,
-            updated_at: self.run.finished_at().unwrap_or(started_at),
+            updated_at: self.run.now(),
             error: match outcome {
                 Some(Outcome::Failed(error)) => Some(error.to_string()),
                 _ => None,
@@ -302,6 +329,10 @@ fn subject(input: &Input) -> Option<&crate::run::StepId> {
     match input {
         Input::Rendered { step, .. }
         | Input::Bound { step, .. }
+        | Input::Paused { step, .. }
+        | Input::Unpaused { step, .. }
+        | Input::Answered { step, .. }
+        | Input::Delivered { step, .. }
         | Input::ContextRefused { step, .. }
         | Input::Succeeded { step, .. }
         | Input::Failed { step, .. }

@@ -2,7 +2,7 @@
 
 use store::StoreError;
 
-use crate::RunId;
+use crate::{ReplyError, RunId};
 
 /// A failure of the executor itself. A step that fails is not one: that is an outcome of its run.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +45,9 @@ pub enum ExecutorError {
         /// Newest version known.
         known: u32,
     },
+    /// An answer was not taken.
+    #[error(transparent)]
+    Reply(#[from] ReplyError),
     /// No such run, or not in this account.
     #[error("no run `{run}` in this data folder; `convoke runs list` shows those there are")]
     UnknownRun {

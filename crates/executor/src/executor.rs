@@ -12,11 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     ExecutorError, RunId, Runs,
+    answer::Mailbox,
     context::Contexts,
     driver::{Driver, Shared, Standing},
     ownership::keep_lease,
     report::body_of,
-    run::{Header, Outcome, Run, Shape},
+    run::{Header, Outcome, Run, Shape, StepId},
     supervise::{Drivers, Ended, Farewell, Handle, Supervised},
 };
 
@@ -101,10 +102,19 @@ impl Executor {
         let owned = Owned::opened(account.clone(), id.journal(), self.lease.incarnation);
         let run = self.supervised(&id, owned.clone());
         let cancel = run.cancel.clone();
+        let mailbox = run.mailbox.clone();
         let plan = new.plan;
         let run_core = Run::new(shape);
-        let standing =
-            Standing { id: id.clone(), plan, owned, run: run_core, seq: Seq(0), contexts, cancel };
+        let standing = Standing {
+            id: id.clone(),
+            plan,
+            owned,
+            run: run_core,
+            seq: Seq(0),
+            contexts,
+            cancel,
+            mailbox,
+        };
         let mut driver = Driver::new(Arc::clone(&self.shared), standing);
         driver.open(header, blobs, Arc::new(new.inputs), new.start.into()).await?;
         self.launch(run, driver).await;
@@ -165,6 +175,22 @@ impl Executor {
         Ok(())
     }
 
+    /// Answers a pause: of the step named, else of the only one. When this returns, the answer is durable and on
+    /// its way to exactly the remote Task that asked.
+    ///
+    /// # Errors
+    /// When nothing waits for it: then nothing is kept. When the run is not driven here.
+    pub async fn reply(
+        &self,
+        id: &RunId,
+        step: Option<StepId>,
+        parts: Vec<Part>,
+    ) -> Result<StepId, ExecutorError> {
+        let mailbox = self.drivers.get(id).map(|handle| handle.mailbox.clone());
+        let mailbox = mailbox.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
+        Ok(mailbox.leave(step, parts).await?)
+    }
+
     /// Waits for the end of a run that is driven here, or was. Cancel safe.
     ///
     /// # Errors
@@ -204,12 +230,14 @@ impl Executor {
 
     fn supervised(&self, id: &RunId, owned: Owned) -> Supervised {
         let shared = Arc::clone(&self.shared);
-        Supervised { shared, id: id.clone(), owned, cancel: CancellationToken::new() }
+        let (cancel, mailbox) = (CancellationToken::new(), Mailbox::default());
+        Supervised { shared, id: id.clone(), owned, cancel, mailbox }
     }
 
     async fn launch(&self, run: Supervised, driver: Driver) {
         let (tell, ended) = watch::channel(None);
-        self.drivers.insert(run.id.clone(), Handle { cancel: run.cancel.clone(), ended });
+        let (cancel, mailbox) = (run.cancel.clone(), run.mailbox.clone());
+        self.drivers.insert(run.id.clone(), Handle { cancel, ended, mailbox });
         let farewell = Farewell {
             id: run.id.clone(),
             drivers: Arc::clone(&self.drivers),

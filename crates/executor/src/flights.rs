@@ -26,9 +26,9 @@ impl Slot {
     pub(crate) fn of(effect: Effect) -> Option<Self> {
         match effect {
             Effect::Render(_) | Effect::Conclude => None,
-            Effect::Send(at, attempt) | Effect::Watch(at, attempt) => {
-                Some(Self::Flight(at, attempt))
-            }
+            Effect::Send(at, attempt)
+            | Effect::Answer(at, attempt, _)
+            | Effect::Watch(at, attempt) => Some(Self::Flight(at, attempt)),
             Effect::Sleep(at, attempt) => Some(Self::Sleep(at, attempt)),
             Effect::Cancel(at, attempt) => Some(Self::Cancel(at, attempt)),
             Effect::GiveUp(at, attempt) => Some(Self::GiveUp(at, attempt)),

@@ -14,8 +14,8 @@ use crate::{
     ExecutorError, RunId,
     body::{Body, INLINE_BYTES, Json},
     id::{Purpose, message_id},
-    remote::{Attempt, Defeat, Ending},
-    run::{Failure, Input, Intent, RemoteTask, StepId, Wait},
+    remote::{Attempt, Defeat, Ending, Question},
+    run::{Failure, Input, Intent, Pause, RemoteTask, StepId, Wait},
 };
 
 /// Reports that may wait for a driver. It drains them all before each commit, so this many share one flush;
@@ -101,13 +101,25 @@ impl Reporter {
         self.send(Report { context: Some(context), ..Report::of(input) }).await;
     }
 
-    /// The attempt is over.
+    /// The agent has the answer.
+    pub(crate) async fn delivered(&self, turn: u32) {
+        let input = Input::Delivered { step: self.step.clone(), attempt: self.attempt, turn };
+        self.send(Report::of(input)).await;
+    }
+
+    /// The attempt is over, or waits for somebody.
     pub(crate) async fn ended(&self, attempt: &Attempt, ending: Ending) {
         let report = match ending {
             Ending::Failed(defeat) if Self::is_about_context(attempt, &defeat) => {
                 self.without_context(attempt)
             }
             Ending::Failed(defeat) => self.failed(&attempt.intent, &defeat),
+            Ending::Paused(question) => self.paused(&attempt.intent, *question),
+            Ending::WentOn => Ok(Report::of(Input::Unpaused {
+                step: self.step.clone(),
+                attempt: self.attempt,
+                at: Timestamp::now(),
+            })),
             Ending::Answered(message) => {
                 let context_id = message.context_id.clone();
                 let result = StepResult { message: Some(*message), ..self.completed(attempt) };
@@ -132,6 +144,26 @@ impl Reporter {
             // What is left is a text of ours that is no JSON.
             Err(error) => tracing::error!(%error, step = %self.step, "a report cannot be written"),
         }
+    }
+
+    fn paused(&self, intent: &Intent, question: Question) -> Result<Report, ExecutorError> {
+        let Question { task, kind, message } = question;
+        let mut blobs = Vec::new();
+        let message_id = message.as_ref().map(|message| message.message_id.clone());
+        let question = match &message {
+            Some(message) => Some(body_of(&self.account, message, &mut blobs)?),
+            None => None,
+        };
+        let context =
+            ContextSeen { agent: intent.agent.clone(), context_id: task.context_id.clone() };
+        let input = Input::Paused {
+            step: self.step.clone(),
+            attempt: self.attempt,
+            at: Timestamp::now(),
+            task,
+            pause: Pause { kind, message_id, question },
+        };
+        Ok(Report { blobs, context: Some(context), ..Report::of(input) })
     }
 
     /// Ends an attempt whose answer the store would never take. The agent has done its part.

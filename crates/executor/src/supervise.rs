@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     ExecutorError, RunId, Runs,
+    answer::Mailbox,
     context::Contexts,
     driver::{Driver, Shared, Standing},
     run::Outcome,
@@ -37,6 +38,8 @@ pub(crate) struct Handle {
     pub(crate) cancel: CancellationToken,
     /// Turns to how it ended; closes without that when its task breaks down.
     pub(crate) ended: watch::Receiver<Option<Ended>>,
+    /// Takes answers to pauses.
+    pub(crate) mailbox: Mailbox,
 }
 
 /// How driving a run ended.
@@ -54,6 +57,7 @@ pub(crate) struct Supervised {
     pub(crate) id: RunId,
     pub(crate) owned: Owned,
     pub(crate) cancel: CancellationToken,
+    pub(crate) mailbox: Mailbox,
 }
 
 /// What is left behind when the task of a run ends, however it ends.
@@ -151,6 +155,7 @@ impl Supervised {
                 run: recorded.run,
                 seq: recorded.seq,
                 contexts,
+                mailbox: self.mailbox.clone(),
                 cancel: self.cancel.clone(),
             },
         );

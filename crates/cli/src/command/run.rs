@@ -1,9 +1,13 @@
 //! `convoke run`
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use anstream::eprintln;
-use executor::{Executor, NewRun, Recorded, RunId, Runs, run::Outcome};
+use executor::{
+    Executor, NewRun, Recorded, RunId, Runs,
+    run::{Outcome, PauseKind, StepId},
+};
+use protocol::v1::Part;
 
 use crate::{
     args::{Args, RunArgs},
@@ -11,7 +15,8 @@ use crate::{
     failure::{Exit, Failure},
     interrupts::Interrupts,
     place::Place,
-    progress::Progress,
+    progress::{Progress, asked},
+    prompt::Prompt,
     workflow_file,
 };
 
@@ -19,10 +24,39 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
 pub(crate) async fn run(args: &Args, run: &RunArgs) -> Result<Exit, Failure> {
-    let Started { place, executor, id, mut interrupts } = match &run.resume {
+    let started = match &run.resume {
         Some(id) => resume(args, id).await?,
         None => start(args, run).await?,
     };
+    attend(args, run.out.as_deref(), started).await
+}
+
+/// Answers a pause of a run that stands still, and drives it on.
+pub(crate) async fn reply(
+    args: &Args,
+    run: &str,
+    step: Option<StepId>,
+    text: &str,
+) -> Result<Exit, Failure> {
+    let started = resume(args, run).await?;
+    started.executor.reply(&started.id, step, vec![Part::text(text)]).await?;
+    attend(args, None, started).await
+}
+
+/// Cancels a run that stands still.
+pub(crate) async fn cancel(args: &Args, run: &str) -> Result<Exit, Failure> {
+    let started = resume(args, run).await?;
+    started.executor.cancel(&started.id).await?;
+    match attend(args, None, started).await? {
+        // What was asked for.
+        Exit::Interrupted => Ok(Exit::Ok),
+        exit => Ok(exit),
+    }
+}
+
+/// Shows a run until it ends, is left, or waits for people.
+async fn attend(args: &Args, out: Option<&Path>, started: Started) -> Result<Exit, Failure> {
+    let Started { place, executor, id, mut interrupts } = started;
     let runs = executor.runs();
     let mut recorded = runs.read(&id).await?;
     let mut progress = Progress::new(&recorded);
@@ -32,7 +66,7 @@ pub(crate) async fn run(args: &Args, run: &RunArgs) -> Result<Exit, Failure> {
     match exit? {
         Some(exit) => Ok(exit),
         None => {
-            content::show_run(args, run.out.as_deref(), &runs, &recorded).await?;
+            content::show_run(args, out, &runs, &recorded).await?;
             executor.shutdown().await?;
             Ok(exit_of(recorded.run.outcome()))
         }
@@ -84,10 +118,16 @@ async fn watch(
         News,
         Interrupted,
         Stopped(executor::ExecutorError),
+        Said(StepId, String),
     }
     let id = recorded.id.clone();
     let mut is_canceling = false;
+    let mut prompt = Prompt::new();
     while recorded.run.outcome().is_none() {
+        if !prompt.is_possible() && recorded.run.is_waiting_for_people() {
+            return Ok(Some(leave_paused(recorded)));
+        }
+        prompt.ask(recorded, progress);
         let woke = tokio::select! {
             events = runs.follow(recorded, PATIENCE) => {
                 for event in events? {
@@ -97,10 +137,18 @@ async fn watch(
             }
             () = interrupts.next() => Woke::Interrupted,
             Err(error) = executor.finished(&id) => Woke::Stopped(error),
+            (step, text) = prompt.answered() => Woke::Said(step, text),
         };
         match woke {
             Woke::News => (),
             Woke::Stopped(error) => return Err(error.into()),
+            Woke::Said(step, text) => {
+                let taken = executor.reply(&id, Some(step), vec![Part::text(text)]).await;
+                // The step may have gone on, or be over, while somebody was typing.
+                if let Err(error) = taken {
+                    progress.say(&error.to_string());
+                }
+            }
             Woke::Interrupted if !is_canceling => {
                 is_canceling = true;
                 progress.say("canceling: the agents are being told; Ctrl-C again leaves at once");
@@ -113,6 +161,24 @@ async fn watch(
         }
     }
     Ok(None)
+}
+
+/// Says what the run waits for, and how to answer.
+fn leave_paused(recorded: &Recorded) -> Exit {
+    let id = &recorded.id;
+    for (step, pause) in recorded.run.pauses() {
+        match pause.kind {
+            PauseKind::Input => {
+                eprintln!("{step} asks: {}", asked(pause));
+                eprintln!("  convoke runs reply {id} {step} TEXT");
+            }
+            PauseKind::Auth => {
+                eprintln!("{step} waits for authorization: {}", asked(pause));
+                eprintln!("  then convoke run --resume {id}");
+            }
+        }
+    }
+    Exit::Paused
 }
 
 fn exit_of(outcome: Option<&Outcome>) -> Exit {

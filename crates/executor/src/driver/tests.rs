@@ -34,6 +34,7 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         seq: Seq(0),
         contexts: Contexts::fresh(&account, "ours"),
         cancel: CancellationToken::new(),
+        mailbox: Mailbox::default(),
     };
     let outbound = Outbound::new(Policy::loopback()).unwrap();
     let mut driver = Driver::new(Arc::new(Shared { store, outbound, account }), standing);

@@ -69,7 +69,9 @@ impl Attempt {
     async fn bind(&self, follower: &Follower, ending: Option<&Ending>) {
         let is_over = match ending {
             None => false,
-            Some(Ending::Answered(_) | Ending::Completed(_)) => true,
+            // A pause names its Task itself.
+            Some(Ending::Answered(_) | Ending::Completed(_) | Ending::Paused(_)) => true,
+            Some(Ending::WentOn) => false,
             Some(Ending::Failed(defeat)) => defeat.remote_ended,
         };
         if let Some(task) = follower.task()
@@ -79,7 +81,7 @@ impl Attempt {
         }
     }
 
-    fn request(&self, return_immediately: bool) -> SendMessageRequest {
+    pub(super) fn request(&self, return_immediately: bool) -> SendMessageRequest {
         SendMessageRequest {
             message: Some(Message::clone(&self.message)),
             configuration: Some(SendMessageConfiguration {

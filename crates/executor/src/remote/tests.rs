@@ -66,6 +66,8 @@ fn every_state_is_an_end_or_goes_on() {
             None => "goes on".to_owned(),
             Some(Ending::Completed(_)) => "completed".to_owned(),
             Some(Ending::Answered(_)) => "answered".to_owned(),
+            Some(Ending::Paused(question)) => format!("paused for {:?}", question.kind),
+            Some(Ending::WentOn) => "went on".to_owned(),
             Some(Ending::Failed(defeat)) => {
                 let is_over = if defeat.remote_ended { "over" } else { "to be canceled" };
                 format!("{}, {is_over}: {}", defeat.class.as_str(), defeat.message)
@@ -92,9 +94,9 @@ fn every_state_is_an_end_or_goes_on() {
     completed: completed
     failed: failed, over: the agent's Task failed without saying why
     canceled: failed, over: the agent canceled its Task without saying why
-    input required: failed, to be canceled: the agent asks for input, and a run cannot pass questions on yet without saying why
+    input required: paused for Input
     rejected: rejected, over: the agent rejected the Message without saying why
-    authorization required: goes on
+    authorization required: paused for Auth
     ");
 }
 

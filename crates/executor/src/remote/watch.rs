@@ -44,7 +44,7 @@ impl Attempt {
             id: follower.task()?.task_id.clone(),
             ..SubscribeToTaskRequest::default()
         };
-        let left = super::until(self.deadline);
+        let left = self.left();
         let mut stream = self.client.subscribe_to_task(request, left).await.ok()?;
         let mut is_first = true;
         while let Some(Ok(event)) = stream.next().await {
@@ -62,7 +62,7 @@ impl Attempt {
     /// How a Task stands whose time was up before anybody could look: it may have ended long ago, while no process
     /// was driving the run. Nothing is sent to an agent of which no Task is known.
     pub(super) async fn look_once(&self) -> Option<Ending> {
-        let mut follower = Follower::of(self.bound.clone()?);
+        let mut follower = Follower::of(self.bound()?.clone());
         let task = self.client.get_task(Self::question(&follower)?, POLL_TIMEOUT).await.ok()?;
         follower.snapshot(task)
     }

@@ -9,7 +9,7 @@ use protocol::{
 };
 
 use super::*;
-use crate::remote::Finished;
+use crate::remote::{Errand, Finished};
 
 fn attempt(message: Message) -> (Attempt, mpsc::Receiver<Report>) {
     let (to, reports) = mpsc::channel(QUEUE);
@@ -39,8 +39,8 @@ fn attempt(message: Message) -> (Attempt, mpsc::Receiver<Report>) {
         client: Client::new(outbound, interface).unwrap(),
         intent: Arc::new(intent),
         message: Arc::new(message),
-        bound: None,
-        deadline: Timestamp::MAX,
+        errand: Errand::Send,
+        deadline: Some(Timestamp::MAX),
         timeout: Duration::from_secs(1),
         reporter,
     };

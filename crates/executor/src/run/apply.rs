@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use planner::{ErrorClass, OnError, StepError};
 
 use super::{
@@ -32,6 +32,14 @@ impl Run {
             }
             RunEvent::ContextRefused { step, intent, .. } => self.replace_intent(step, intent),
             RunEvent::AttemptBound { step, task, .. } => self.bind(step, task),
+            RunEvent::AttemptPaused { step, at, task, pause, .. } => {
+                self.pause(step, *at, task, pause);
+            }
+            RunEvent::AttemptUnpaused { step, at, .. } => self.unpause(step, *at),
+            RunEvent::AttemptAnswered { step, at, turn, intent, .. } => {
+                self.answer(step, *at, *turn, intent);
+            }
+            RunEvent::AnswerDelivered { step, .. } => self.delivered(step),
             RunEvent::AttemptFailed { step, attempt, at, error, next, remote_ended } => {
                 self.leave_remote(step, *attempt, *at, *remote_ended);
                 self.fail_attempt(step, *attempt, *at, error, next);
@@ -67,17 +75,22 @@ impl Run {
         let had_slot = step.holds_slot();
         let before = step.phase.effects(at);
         let after = phase.effects(at);
-        let is_ready = phase == Phase::Ready;
+        let is_ready = matches!(phase, Phase::Ready | Phase::Answered(..));
+        let was_paused = matches!(step.phase, Phase::Paused { .. });
+        let is_paused = matches!(phase, Phase::Paused { .. });
         let is_between_attempts = step.attempts > 0 && !matches!(phase, Phase::Settled(_));
         step.phase = phase;
         let has_slot = step.holds_slot();
         self.slots_taken = self.slots_taken + usize::from(has_slot) - usize::from(had_slot);
         set_member(&mut self.active, at, has_slot || is_between_attempts);
         set_member(&mut self.ready, at, is_ready);
+        if was_paused != is_paused {
+            self.note_pause(at, is_paused);
+        }
         exchange(&mut self.effects, before, after);
     }
 
-    fn pass(&mut self, at: Timestamp) {
+    pub(super) fn pass(&mut self, at: Timestamp) {
         self.now = self.now.max(at);
     }
 
@@ -98,7 +111,14 @@ impl Run {
         found.attempts = attempt;
         found.started_at.get_or_insert(at);
         found.agent = Some(intent.agent.clone());
-        let flight = Flight { attempt, started_at: at, intent: Arc::clone(intent) };
+        let flight = Flight {
+            attempt,
+            started_at: at,
+            intent: Arc::clone(intent),
+            turn: 0,
+            asked: None,
+            paused: SignedDuration::ZERO,
+        };
         self.set_phase(index, Phase::Sending(flight));
     }
 
@@ -140,7 +160,14 @@ impl Run {
         let Some(index) = self.shape.find(step) else {
             return;
         };
-        if let Phase::Watching(flight, task) = &self.at(index).phase
+        let bound = match &self.at(index).phase {
+            Phase::Watching(flight, task)
+            | Phase::Answering(flight, task)
+            | Phase::Answered(flight, task)
+            | Phase::Paused { flight, task, .. } => Some((flight, task)),
+            _ => None,
+        };
+        if let Some((flight, task)) = bound
             && !remote_ended
         {
             let orphan =
@@ -259,7 +286,12 @@ impl Run {
         let canceling = |flight, task| Phase::Canceling { flight, task, since };
         match self.at(index).phase.clone() {
             Phase::Sending(flight) => self.set_phase(index, canceling(flight, None)),
-            Phase::Watching(flight, task) => self.set_phase(index, canceling(flight, Some(task))),
+            Phase::Watching(flight, task)
+            | Phase::Paused { flight, task, .. }
+            | Phase::Answered(flight, task)
+            | Phase::Answering(flight, task) => {
+                self.set_phase(index, canceling(flight, Some(task)));
+            }
             Phase::BackingOff { .. } | Phase::Ready | Phase::Rendering
                 if self.at(index).attempts > 0 =>
             {

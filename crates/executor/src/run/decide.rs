@@ -23,6 +23,14 @@ impl Run {
             Input::Bound { step, attempt, task } => self
                 .is_unbound(&step, attempt)
                 .then_some(RunEvent::AttemptBound { step, attempt, task }),
+            Input::Paused { step, attempt, at, task, pause } => {
+                self.decide_paused(step, attempt, at, task, pause)
+            }
+            Input::Unpaused { step, attempt, at } => self.decide_unpaused(step, attempt, at),
+            Input::Answered { step, attempt, at, turn, intent } => {
+                self.decide_answered(step, attempt, at, turn, intent)
+            }
+            Input::Delivered { step, attempt, turn } => self.decide_delivered(step, attempt, turn),
             Input::ContextRefused { step, attempt, intent } => {
                 self.decide_context_refused(step, attempt, intent)
             }
@@ -221,7 +229,11 @@ impl Run {
             let Some(next) = self.ready.first().copied() else {
                 return;
             };
-            self.set_phase(next, Phase::Rendering);
+            let phase = match &self.at(next).phase {
+                Phase::Answered(flight, task) => Phase::Answering(flight.clone(), task.clone()),
+                _ => Phase::Rendering,
+            };
+            self.set_phase(next, phase);
         }
     }
 

@@ -11,12 +11,12 @@ use executor::run::RunEvent;
 use planner::ErrorClass;
 use protocol::{
     error::{Error, ErrorKind},
-    v1::{Message, Part, TaskState},
+    v1::TaskState,
 };
 
 use crate::{
     agent::{Asked, Reply, Scripted, chunk, done, enters, raw, task},
-    scene::{Scene, attempts, confirmations, example, failure, is_completed, workflow},
+    scene::{Scene, attempts, example, failure, is_completed, workflow},
 };
 
 const ONE: &str = "steps:\n  a: {agent: x, message: hi}\n";
@@ -150,37 +150,6 @@ async fn a_direct_message_is_the_result() {
         assert_eq!((result.text().as_deref(), result.task_id), (Some("hi"), None));
         assert_eq!(scene.output(&run).await, "hi");
         assert!(!run.events.iter().any(|event| matches!(event, RunEvent::AttemptBound { .. })));
-    }
-}
-
-#[tokio::test]
-async fn a_task_that_asks_for_input_fails_clearly_and_is_canceled() {
-    for is_known_before in [true, false] {
-        for streaming in [true, false] {
-            let asking = Scripted::start(streaming, move |asked, _| {
-                let mut asks = task("t", TaskState::InputRequired);
-                let question = Message::agent(vec![Part::text("which day?")]);
-                asks.status = asks.status.map(|status| status.with_message(question));
-                match asked {
-                    Asked::Send(_) if is_known_before && streaming => Reply::Events(vec![
-                        task("t", TaskState::Working).into(),
-                        enters("t", TaskState::InputRequired, "which day?"),
-                    ]),
-                    Asked::Send(_) if is_known_before => Reply::Task(task("t", TaskState::Working)),
-                    Asked::Cancel(id) => Reply::Task(task(id, TaskState::Canceled)),
-                    _ => Reply::Task(asks),
-                }
-            })
-            .await;
-            let run = Scene::new().await.run(&workflow(&[("x", &asking.url)], ONE)).await;
-            assert_eq!(
-                failure(&run),
-                "step `a` failed (attempt 1): the agent asks for input, and a run cannot pass \
-                 questions on yet: which day?"
-            );
-            assert_eq!(asking.count("cancel"), 1, "{is_known_before} {streaming}");
-            assert_eq!(confirmations(&run), [true]);
-        }
     }
 }
 

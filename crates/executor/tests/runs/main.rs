@@ -6,6 +6,7 @@ mod cancel;
 mod context;
 mod failing_store;
 mod follow;
+mod pauses;
 mod policies;
 mod recovery;
 mod scene;
