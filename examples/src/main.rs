@@ -138,21 +138,21 @@ mod tests {
         assert_eq!(addresses(&["hotels"]), ["127.0.0.1:9102"]);
         assert_eq!(addresses(&["hotels", "--listen", "127.0.0.1:0"]), ["127.0.0.1:0"]);
         let all = addresses(&["all", "--listen", "127.0.0.1:7000"]);
-        assert_eq!((all.len(), all[6].as_str()), (7, "127.0.0.1:7006"));
-        assert_eq!(addresses(&["all", "--listen", "127.0.0.1:0"])[6], "127.0.0.1:0");
+        assert_eq!((all.len(), all[9].as_str()), (10, "127.0.0.1:7009"));
+        assert_eq!(addresses(&["all", "--listen", "127.0.0.1:0"])[9], "127.0.0.1:0");
     }
 
     #[test]
     fn every_flag_reaches_the_options() {
         let words = "example-agents flaky --pace 250ms --no-streaming --delay 2s --failures 3 \
-                     --failure drop --chunks 7 --direct";
+                     --failure drop --chunks 7 --turns 5 --direct";
         let options = Arguments::try_parse_from(words.split_whitespace())
             .expect("the arguments are well formed")
             .options();
         assert_eq!(options.pace, Some(Duration::from_millis(250)));
         assert!(!options.streaming && options.direct);
         assert_eq!(options.delay, Duration::from_secs(2));
-        assert_eq!((options.failures, options.chunks), (3, 7));
+        assert_eq!((options.failures, options.chunks, options.turns), (3, 7, 5));
         assert_eq!(options.failure, Failure::Drop);
     }
 
@@ -161,7 +161,8 @@ mod tests {
         let error = parse_agents("trains").err().expect("there are none");
         assert_eq!(
             error,
-            "there are flights, hotels, activities, echo, slow, flaky, chunks and all"
+            "there are flights, hotels, activities, echo, slow, flaky, chunks, asks, gate, \
+             painter and all"
         );
     }
 }

@@ -286,8 +286,8 @@ async fn a_task_that_never_ends_is_canceled_at_the_timeout_of_its_step() {
 }
 
 #[tokio::test]
-async fn an_agent_that_asks_a_question_fails_the_step_with_its_question() {
-    let (done, _agent) = ask(ONCE, |request| match request.method.as_str() {
+async fn an_agent_that_asks_a_question_pauses_the_run() {
+    let (done, agent) = ask(ONCE, |request| match request.method.as_str() {
         "SendStreamingMessage" => {
             let mut asking = task("t", "INPUT_REQUIRED");
             asking["status"]["message"] = json!({
@@ -295,19 +295,17 @@ async fn an_agent_that_asks_a_question_fails_the_step_with_its_question() {
             });
             request.events(&[json!({"task": asking})])
         }
-        "CancelTask" => request.result(&task("t", "CANCELED")),
         _ => request.error(-32601, "not here"),
     })
     .await;
     let _steady = steady();
     assert_snapshot!(done.complaint(), @r"
-    exit 1
+    exit 4
     TIME run   ID of one-step
     TIME ask   sent to it
-    TIME ask   working on Task t
-    TIME ask   failed: the agent asks for input, and a run cannot pass questions on yet: Window or aisle?
-    TIME ask   canceled
-    TIME run   failed: step `ask` failed (attempt 1): the agent asks for input, and a run cannot pass questions on yet: Window or aisle?
-    error: run ID failed: step `ask` failed (attempt 1): the agent asks for input, and a run cannot pass questions on yet: Window or aisle?
+    TIME ask   asks: Window or aisle?
+    ask asks: Window or aisle?
+      convoke runs reply ID ask TEXT
     ");
+    assert_eq!(agent.received("CancelTask").len(), 0);
 }

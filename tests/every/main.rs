@@ -9,6 +9,7 @@ mod files;
 mod folder;
 mod interrupts;
 mod kill;
+mod pauses;
 mod plans;
 mod records;
 mod running;

@@ -5,7 +5,7 @@ mod venv;
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::{Value, json};
 
 use self::{listening::Listening, venv::Venv};
@@ -104,7 +104,8 @@ impl Peers {
         std::fs::write(&file, text).context("cannot write the workflow")?;
         let file = file.to_str().context("the temporary folder's name is no text")?;
         let result = self.convoke(&["run", file, "-i", "topic=otters", "--json"])?;
-        check_result(&result[0]).with_context(|| format!("the run printed {:#}", result[0]))?;
+        check_result(&result[0])
+            .map_err(|error| anyhow!("{error}; the run printed\n{:#}", result[0]))?;
         Ok(())
     }
 

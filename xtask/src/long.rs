@@ -17,7 +17,7 @@ struct Suite {
     amount: u32,
 }
 
-const SUITES: [Suite; 4] = [
+const SUITES: [Suite; 5] = [
     Suite {
         name: "core-proof",
         what: "random graphs and schedules, the journal cut after every event",
@@ -30,8 +30,8 @@ const SUITES: [Suite; 4] = [
         name: "kill",
         what: "kill -9 of `run` at random instants over chain, diamond and fan-out",
         package: "tests",
-        filter: "kill",
-        setting: "KILL_ROUNDS",
+        filter: "kill::",
+        setting: "CONVOKE_KILLS",
         amount: 300,
     },
     Suite {
@@ -41,6 +41,14 @@ const SUITES: [Suite; 4] = [
         filter: "",
         setting: "PROPTEST_CASES",
         amount: 50_000,
+    },
+    Suite {
+        name: "cost",
+        what: "times of checking and binding at ten times the size, compared",
+        package: "planner",
+        filter: "",
+        setting: "CONVOKE_COST",
+        amount: 1,
     },
     Suite {
         name: "wire",

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 
-use crate::{parts::Parts, process};
+use crate::{parts::Parts, process, tidy};
 
 /// Suites that `test` does not run, how to run them, and why they are apart.
 pub(crate) const APART: [(&str, &str, &str); 2] = [
@@ -167,6 +167,8 @@ impl Built {
             .arg("--quiet")
             .current_dir(&test.folder)
             .env("CARGO_MANIFEST_DIR", &test.folder)
+            // A snapshot that differs is told, and not written beside the test.
+            .env("INSTA_UPDATE", "no")
             .stdin(Stdio::null());
         self.point(&mut command)?;
         Ok(command)
@@ -177,6 +179,9 @@ impl Built {
 /// time of each part, and names the suites it did not run.
 pub(crate) fn run(packages: &[String]) -> Result<()> {
     let mut parts = Parts::default();
+    if packages.is_empty() {
+        parts.run("tidy", tidy::run);
+    }
     let mut built = None;
     parts.run("build", || {
         built = Some(Built::workspace()?);

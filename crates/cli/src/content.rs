@@ -176,11 +176,9 @@ pub(crate) fn shown(part: &Part) -> String {
     }
 }
 
-/// Text of a stranger without what a terminal would obey: control characters become visible.
+/// Text of a stranger without what a terminal would obey.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{FFFD}' } else { c })
-        .collect()
+    document::printable(text).into_owned()
 }
 
 fn title(artifact: &Artifact) -> &str {
@@ -276,6 +274,6 @@ mod tests {
 
     #[test]
     fn a_terminal_obeys_nothing_in_a_strangers_text() {
-        assert_eq!(clean("a\u{1b}[2Jb\nc"), "a\u{FFFD}[2Jb\nc");
+        assert_eq!(clean("a\u{1b}[2Jb\nc"), "a?[2Jb\nc");
     }
 }

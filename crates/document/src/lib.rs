@@ -20,9 +20,9 @@ mod write;
 
 pub use diagnostic::{Diagnostic, Label, Problems, Severity};
 pub use nearest::nearest;
-pub use node::{Entry, Node, Value};
+pub use node::{Entry, Locator, Node, Value};
 pub use parse::{Limits, parse};
-pub use render::{Style, render, to_json};
+pub use render::{Style, printable, render, to_json};
 pub use source::{Position, Source};
 pub use span::Span;
 pub use write::{WriteError, to_yaml};

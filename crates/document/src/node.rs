@@ -1,8 +1,10 @@
 use serde_json::{Map, Number};
 
-use crate::{Source, Span};
+use crate::Span;
 
 mod locate;
+
+pub use locate::Locator;
 
 /// Holds one value of a document and where it was written.
 ///
@@ -143,16 +145,6 @@ impl Node {
             Value::Mapping(entries) if !entries.is_empty() => entries[0].key_span,
             Value::Sequence(items) if !items.is_empty() => items[0].head_span(),
             _ => self.span,
-        }
-    }
-
-    /// The offset in the source of byte `index` of a string value, through quotes, escapes, block
-    /// indentation and folded lines; of a value that is no string, the start of its span.
-    #[must_use]
-    pub fn locate(&self, source: &Source, index: usize) -> u32 {
-        match self.as_str() {
-            Some(text) => self.span.start + locate::offset(source.slice(self.span), text, index),
-            None => self.span.start,
         }
     }
 

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use miette::{
     GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents,
     SourceCode, SourceSpan, SpanContents,
@@ -25,7 +27,8 @@ impl Default for Style {
 /// Shows the problems of one file to a person: code, message, `file:line:column`, the lines
 /// concerned with marks under them, and what to do.
 ///
-/// Sorted by position. A line too long for a screen is named but not printed.
+/// Sorted by position. A line too long for a screen is named but not printed. What a terminal would
+/// obey instead of showing it is shown as [`printable`] shows it.
 #[must_use]
 pub fn render(source: &Source, diagnostics: &[Diagnostic], style: Style) -> String {
     let theme = match style.color {
@@ -34,12 +37,13 @@ pub fn render(source: &Source, diagnostics: &[Diagnostic], style: Style) -> Stri
     };
     let handler =
         GraphicalReportHandler::new_themed(theme).with_links(false).with_width(style.width.max(20));
+    let excerpt = Excerpt { source, text: printable(source.text()) };
     let mut out = String::new();
     for diagnostic in diagnostic::in_order(diagnostics) {
         if !out.is_empty() {
             out.push('\n');
         }
-        let report = Report::new(source, diagnostic);
+        let report = Report::new(&excerpt, diagnostic);
         handler.render_report(&mut out, &report).expect("writing to a string does not fail");
     }
     let trimmed: Vec<&str> = out.lines().map(str::trim_end).collect();
@@ -83,19 +87,51 @@ fn place_json(source: &Source, span: Option<Span>, object: &mut serde_json::Valu
     object["end_column"] = end.map(|at| at.column).into();
 }
 
+/// A text without what a terminal would obey or that would reorder what is read: control characters
+/// (line ends and tabs excepted) and marks of direction become visible characters of as many bytes,
+/// so that every span still fits. A lone carriage return becomes the line end that it is.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut rest = text.chars().peekable();
+    let mut shown = String::with_capacity(text.len());
+    while let Some(c) = rest.next() {
+        shown.push(match c {
+            '\r' if rest.peek() == Some(&'\n') => c,
+            '\r' => '\n',
+            c if !is_obeyed(c) => c,
+            c => match c.len_utf8() {
+                1 => '?',
+                2 => '\u{bf}',
+                _ => '\u{fffd}',
+            },
+        });
+    }
+    Cow::Owned(shown)
+}
+
+fn is_obeyed(c: char) -> bool {
+    let is_layout = c == '\n' || c == '\t';
+    let is_of_direction = matches!(c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() && !is_layout || is_of_direction
+}
+
 /// One diagnostic as the renderer wants it.
 #[derive(Debug)]
 struct Report<'a> {
     diagnostic: &'a Diagnostic,
-    excerpt: Excerpt<'a>,
+    excerpt: &'a Excerpt<'a>,
     labels: Vec<LabeledSpan>,
     /// Said instead of an excerpt.
     place: Option<String>,
 }
 
 impl<'a> Report<'a> {
-    fn new(source: &'a Source, diagnostic: &'a Diagnostic) -> Self {
-        let excerpt = Excerpt(source);
+    fn new(excerpt: &'a Excerpt<'a>, diagnostic: &'a Diagnostic) -> Self {
+        let source = excerpt.source;
         let is_shown = !source.text().is_empty()
             && diagnostic.labels.iter().all(|label| excerpt.is_readable(label.span));
         let labels = diagnostic.labels.iter().enumerate();
@@ -110,7 +146,7 @@ impl<'a> Report<'a> {
 }
 
 fn labeled(label: &Label, is_primary: bool) -> LabeledSpan {
-    let text = Some(label.text.clone()).filter(|text| !text.is_empty());
+    let text = Some(printable(&label.text).into_owned()).filter(|text| !text.is_empty());
     let length = (label.span.end - label.span.start) as usize;
     let span = SourceSpan::new((label.span.start as usize).into(), length);
     match is_primary {
@@ -122,20 +158,13 @@ fn labeled(label: &Label, is_primary: bool) -> LabeledSpan {
 fn places(source: &Source, diagnostic: &Diagnostic) -> String {
     let labels = diagnostic.labels.iter();
     labels
-        .map(|label| {
-            format!(
-                "
-at {} {}",
-                source.place(label.span),
-                label.text
-            )
-        })
+        .map(|label| format!("\nat {} {}", source.place(label.span), printable(&label.text)))
         .collect()
 }
 
 impl std::fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.diagnostic.message)?;
+        f.write_str(&printable(&self.diagnostic.message))?;
         f.write_str(self.place.as_deref().unwrap_or_default())
     }
 }
@@ -156,11 +185,11 @@ impl miette::Diagnostic for Report<'_> {
 
     fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
         let help = self.diagnostic.help.as_deref()?;
-        Some(Box::new(help))
+        Some(Box::new(printable(help)))
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        (!self.labels.is_empty()).then_some(&self.excerpt as &dyn SourceCode)
+        (!self.labels.is_empty()).then_some(self.excerpt as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
@@ -171,7 +200,11 @@ impl miette::Diagnostic for Report<'_> {
 /// Reads lines around a span through the line index; the renderer's own reader scans the text from
 /// its start for every label, which is quadratic for a large file with many problems.
 #[derive(Debug)]
-struct Excerpt<'a>(&'a Source);
+struct Excerpt<'a> {
+    source: &'a Source,
+    /// The source's text as it can be printed, byte for byte in the same places.
+    text: Cow<'a, str>,
+}
 
 impl Excerpt<'_> {
     /// Whether the lines of a span fit a screen.
@@ -180,13 +213,14 @@ impl Excerpt<'_> {
         const MAX_LINES: usize = 100;
         let (first, last) = self.lines(span, 1, 1);
         last - first <= MAX_LINES
-            && (first..=last).all(|line| self.0.lines(line, line).range().len() <= MAX_LINE_BYTES)
+            && (first..=last)
+                .all(|line| self.source.lines(line, line).range().len() <= MAX_LINE_BYTES)
     }
 
     fn lines(&self, span: Span, before: usize, after: usize) -> (usize, usize) {
         let last_byte = span.end.saturating_sub(1).max(span.start);
-        let first = self.0.line_index(span.start).saturating_sub(before);
-        let last = (self.0.line_index(last_byte) + after).min(self.0.line_count() - 1);
+        let first = self.source.line_index(span.start).saturating_sub(before);
+        let last = (self.source.line_index(last_byte) + after).min(self.source.line_count() - 1);
         (first, last)
     }
 }
@@ -199,20 +233,20 @@ impl SourceCode for Excerpt<'_> {
         after: usize,
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let wanted = Span::new(span.offset(), span.offset() + span.len());
-        if wanted.end as usize > self.0.text().len() {
+        if wanted.end as usize > self.text.len() {
             return Err(MietteError::OutOfBounds);
         }
         let (first, last) = self.lines(wanted, before, after);
-        let mut lines = self.0.lines(first, last);
+        let mut lines = self.source.lines(first, last);
         let mut column = 0;
         // Asked for no context, the renderer wants to know where exactly the span begins.
         if before == 0 {
             lines.start = wanted.start;
-            column = self.0.position(wanted.start).column - 1;
+            column = self.source.position(wanted.start).column - 1;
         }
         Ok(Box::new(MietteSpanContents::new_named(
-            self.0.name().to_owned(),
-            &self.0.text().as_bytes()[lines.range()],
+            self.source.name().to_owned(),
+            &self.text.as_bytes()[lines.range()],
             SourceSpan::new((lines.start as usize).into(), lines.range().len()),
             first,
             column,

@@ -146,12 +146,17 @@ impl Source {
         Span::new(starts[first] as usize, end)
     }
 
+    /// Lines end as YAML and editors have it: at a line feed, a carriage return, or both together.
     fn starts(&self) -> &[u32] {
         self.line_starts.get_or_init(|| {
-            let breaks = self.text.match_indices('\n');
-            std::iter::once(0)
-                .chain(breaks.map(|(at, _)| Span::new(at + 1, at + 1).start))
-                .collect()
+            let bytes = self.text.as_bytes();
+            let is_break = |at: &usize| match bytes[*at] {
+                b'\n' => true,
+                b'\r' => bytes.get(at + 1) != Some(&b'\n'),
+                _ => false,
+            };
+            let breaks = (0..bytes.len()).filter(is_break);
+            std::iter::once(0).chain(breaks.map(|at| Span::new(at + 1, at + 1).start)).collect()
         })
     }
 }

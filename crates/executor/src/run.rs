@@ -9,6 +9,7 @@ mod decide;
 mod effect;
 mod event;
 mod input;
+mod outcome;
 mod pause;
 pub mod projection;
 #[cfg(test)]
@@ -28,11 +29,10 @@ pub(crate) use self::event::name_blob;
 use self::pause::Clock;
 pub use self::{
     effect::{Effect, Effects},
-    event::{
-        Header, Intent, Next, Outcome, Pause, PauseKind, RemoteTask, RunError, RunEvent,
-        SkipReason, StepId,
-    },
+    event::{Header, Intent, Next, RemoteTask, RunEvent, SkipReason, StepId},
     input::{Failure, Input, Rendered, Wait},
+    outcome::{Outcome, RunError},
+    pause::{Pause, PauseKind},
     shape::{Shape, StepIndex, StepShape},
     step::{Flight, Phase, Settled, Step},
 };

@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 
 use crate::scope::Scope;
 
+mod depth;
 mod names;
 mod place;
 mod program;
@@ -94,7 +95,7 @@ impl Expression {
         span: Span,
         source: &Source,
     ) -> Result<Compiled, Vec<Diagnostic>> {
-        let place = Place { text, span, source };
+        let place = Place::new(text, span, source);
         place.check_length()?;
         let islands = scan::scan_text(text).map_err(|faults| place.diagnostics(faults))?;
         let form = if whole(text, &islands).is_some() { Form::Whole } else { Form::Mixed };
@@ -107,7 +108,7 @@ impl Expression {
         span: Span,
         source: &Source,
     ) -> Result<Compiled, Vec<Diagnostic>> {
-        let place = Place { text, span, source };
+        let place = Place::new(text, span, source);
         place.check_length()?;
         if !is_template(text) {
             let island = scan::scan_bare(text).map_err(|faults| place.diagnostics(faults))?;
@@ -212,7 +213,7 @@ impl Expression {
     }
 
     fn problem(&self, trouble: &Trouble, source: &Source) -> Diagnostic {
-        let place = Place { text: &self.source, span: self.span, source };
+        let place = Place::new(&self.source, self.span, source);
         let base = self.value_range();
         let range = match &trouble.range {
             Some(range) => base.start + range.start..base.start + range.end,
@@ -223,10 +224,11 @@ impl Expression {
             (TroubleKind::Undefined, Some(text)) if !text.is_empty() => {
                 format!("`{text}` is undefined")
             }
+            (TroubleKind::Syntax, _) => format!("this is no expression: {}", trouble.message),
             _ => trouble.message.clone(),
         };
         let (code, help) = match trouble.kind {
-            TroubleKind::Syntax => ("expression::syntax", None),
+            TroubleKind::Syntax => ("expression::syntax", Some(syntax_help(&trouble.message))),
             TroubleKind::Undefined => ("expression::undefined", None),
             TroubleKind::OutOfFuel => (
                 "expression::out-of-fuel",
@@ -283,6 +285,17 @@ impl Expression {
             Form::Whole | Form::Mixed => scan::scan_text(&self.source),
         };
         islands.map(|islands| references::readings(&islands).0).unwrap_or_default()
+    }
+}
+
+/// What to do about a text that the engine cannot read, by the engine's words for it.
+fn syntax_help(why: &str) -> &'static str {
+    if why.contains("end of block") {
+        "end `${% for … %}` with `${% endfor %}`, `${% if … %}` with `${% endif %}`"
+    } else if why.contains("unknown statement") {
+        "blocks are `if`, `for`, `set`, `with` and `filter`, each but a `set` with its `end…` after it"
+    } else {
+        "write it as in `steps.a.text | upper` or `inputs.n > 3 and not inputs.dry`"
     }
 }
 

@@ -1,6 +1,6 @@
 //! YAML to a checked workflow, a petgraph DAG, and a plan with agents bound. Pure.
 //!
-//! [`check`] reads a workflow file and finds everything that is wrong with it at once. [`bind`]
+//! [`check`] reads a workflow file and finds everything that is wrong with it at once. [`bind()`]
 //! chooses an agent for each step from a snapshot of the registry, always the same for the same
 //! snapshot, and says why every other agent was not chosen. While the plan runs, [`evaluate_when`],
 //! [`render_message`] and [`evaluate_outputs`] turn the results of earlier steps into what is done

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use document::Diagnostic;
+use document::{Diagnostic, Span};
 use protocol::v1::{self, Part, part::Content};
 use protocol::wkt;
 use serde_json::{Map, Value as Json};
@@ -95,11 +95,11 @@ impl Renderer<'_> {
     fn parts(&self, template: &PartTemplate) -> Result<Vec<Part>, ExpressionError> {
         let mut parts = match &template.content {
             PartContent::Text(text) => vec![text_part(self.text(text)?)],
-            PartContent::Data(data) => vec![data_part(self.value(data)?)],
+            PartContent::Data(data) => vec![data_part(self.value(data, template.span)?)],
             PartContent::Url(url) => {
                 vec![Part { content: Some(Content::Url(self.text(url)?)), ..Part::default() }]
             }
-            PartContent::File(file) => vec![self.file(file)?],
+            PartContent::File(file) => vec![self.file(file, template.span)?],
             PartContent::Input(name) => self.input(name).into_iter().collect(),
             PartContent::Artifacts { step, name } => {
                 self.artifacts(*step, name.as_deref(), template)?
@@ -111,8 +111,17 @@ impl Renderer<'_> {
         Ok(parts)
     }
 
-    fn value(&self, template: &Template) -> Result<Json, ExpressionError> {
-        template.evaluate(self.scope, &self.context, &self.workflow.source)
+    /// The value of a template at `span`. The parts of a mapping may be flat enough each, and
+    /// together too deep to be sent.
+    fn value(&self, template: &Template, span: Span) -> Result<Json, ExpressionError> {
+        let value = template.evaluate(self.scope, &self.context, &self.workflow.source)?;
+        match wkt::check_depth(&value) {
+            Ok(()) => Ok(value),
+            Err(error) => {
+                let problem = Diagnostic::error("expression::too-deep", error.to_string());
+                Err(ExpressionError::new(&self.workflow.source, problem.at(span, "")))
+            }
+        }
     }
 
     fn text(&self, template: &Template) -> Result<String, ExpressionError> {
@@ -120,8 +129,8 @@ impl Renderer<'_> {
     }
 
     /// A file input, or any other value as the bytes of its text.
-    fn file(&self, template: &Template) -> Result<Part, ExpressionError> {
-        let value = self.value(template)?;
+    fn file(&self, template: &Template, span: Span) -> Result<Part, ExpressionError> {
+        let value = self.value(template, span)?;
         Ok(file_part(&value).unwrap_or_else(|| {
             let bytes = text_of(value).into_bytes();
             Part { content: Some(Content::Raw(bytes)), ..Part::default() }
@@ -189,7 +198,7 @@ impl Renderer<'_> {
             part.filename = self.text(filename)?;
         }
         let Some(metadata) = &template.metadata else { return Ok(()) };
-        let Json::Object(metadata) = self.value(metadata)? else {
+        let Json::Object(metadata) = self.value(metadata, template.span)? else {
             let problem =
                 Diagnostic::error("expression::not-a-mapping", "`metadata` must give a mapping");
             return Err(ExpressionError::new(&self.workflow.source, problem.at(template.span, "")));
@@ -201,7 +210,7 @@ impl Renderer<'_> {
     fn output(&self, output: &Output) -> Result<v1::Artifact, ExpressionError> {
         let mut parts = match self.single_artifact(&output.value) {
             Some((step, artifact)) => artifact_parts(&step, &artifact.result, artifact.artifact()),
-            None => match self.value(&output.value)? {
+            None => match self.value(&output.value, output.span)? {
                 Json::String(text) => vec![text_part(text)],
                 value => vec![data_part(value)],
             },

@@ -109,12 +109,22 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// The longest delay after the given attempt (from 1), before jitter.
+    /// How long to wait after an attempt (from 1) that failed so; none when it is not tried again.
+    ///
+    /// `jitter`, from 0 to 1, is drawn by the caller, so that this stays a function of its inputs.
     #[must_use]
-    pub fn delay_after(&self, attempt: u32) -> Duration {
+    pub fn delay_after(&self, attempt: u32, class: ErrorClass, jitter: f64) -> Option<Duration> {
+        if attempt >= self.attempts || !self.on.contains(&class) {
+            return None;
+        }
         let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX);
-        let seconds = self.initial.as_secs_f64() * self.factor.powi(exponent);
-        Duration::try_from_secs_f64(seconds).map_or(self.max, |delay| delay.min(self.max))
+        let grown = self.initial.as_secs_f64() * self.factor.powi(exponent);
+        let longest = grown.min(self.max.as_secs_f64());
+        let drawn = match self.jitter {
+            Jitter::Full => longest * jitter.clamp(0.0, 1.0),
+            Jitter::None => longest,
+        };
+        Some(Duration::try_from_secs_f64(drawn).unwrap_or(self.max))
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a workflow file may contain, and the check that finds everything wrong with one at once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use document::{Diagnostic, Limits, Node, Source, Span, parse};
+use document::{Diagnostic, Limits, Node, Source, Span, Value, parse};
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::dag::{self, Edge};
 use crate::inputs::Input;
@@ -134,6 +135,9 @@ pub fn check(source: &Source) -> Result<Workflow, Vec<Diagnostic>> {
         Some(workflow) if problems.is_empty() => Ok(workflow),
         _ => {
             problems.sort_by_key(Diagnostic::span);
+            // What an alias stands for is read once for each use, and is wrong in one place only.
+            let mut seen = HashSet::new();
+            problems.retain(|problem| seen.insert((problem.span(), problem.message.clone())));
             Err(problems)
         }
     }
@@ -149,7 +153,7 @@ impl Workflow {
             Selector::Url(url) => Some(url.as_str()),
             _ => None,
         });
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         inline.chain(selected).filter(|url| seen.insert(*url)).collect()
     }
 
@@ -184,6 +188,12 @@ struct Checker<'s, 'n> {
 
 impl<'n> Checker<'_, 'n> {
     fn workflow(&mut self, root: &'n Node) -> Option<Workflow> {
+        if root.value == Value::Null {
+            let message = "there is no workflow in this file".to_owned();
+            let help = "begin with `convoke: 1`, then `name: …` and `steps:`";
+            self.decoder.invalid(root.span, message, help);
+            return None;
+        }
         let fields = self.decoder.fields(root, "a workflow", &KEYS);
         root.as_mapping()?;
         let top = Span { start: root.span.start, end: root.span.start };
@@ -229,8 +239,7 @@ impl<'n> Checker<'_, 'n> {
             );
             return None;
         };
-        let is_known =
-            matches!(&node.value, document::Value::Number(number) if number.as_u64() == Some(1));
+        let is_known = matches!(&node.value, Value::Number(number) if number.as_u64() == Some(1));
         if !is_known {
             let message = "this language version is not known here".to_owned();
             self.decoder.invalid(
@@ -308,20 +317,24 @@ impl<'n> Checker<'_, 'n> {
     }
 
     fn url(&mut self, node: &Node, what: &str) -> Option<String> {
-        let url = self.decoder.string(node, &format!("the URL of {what}"))?;
-        let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-        if host.is_none_or(|host| host.is_empty() || host.starts_with('/'))
-            || url.contains(char::is_whitespace)
-        {
-            let message = format!("`{url}` is not the URL of an agent");
-            self.decoder.invalid(
-                node.span,
-                message,
-                "write it in full, as in `https://agents.example.com`",
-            );
-            return None;
+        let text = self.decoder.literal(node, &format!("the URL of {what}"))?;
+        let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        match url {
+            // The parser would drop blanks silently.
+            Some(url) if !text.contains(char::is_whitespace) => {
+                if url.username().is_empty() && url.password().is_none() {
+                    return Some(text);
+                }
+                let message = format!("the URL of {what} holds credentials");
+                self.decoder.invalid(node.span, message, "take `user:password@` out of it");
+            }
+            _ => {
+                let message = format!("`{text}` is not the URL of an agent");
+                let help = "write it in full, as in `https://agents.example.com`";
+                self.decoder.invalid(node.span, message, help);
+            }
         }
-        Some(url)
+        None
     }
 }
 

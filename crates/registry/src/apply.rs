@@ -181,7 +181,7 @@ fn replace_card(
     };
     what.push(match &drift {
         Drift::Cosmetic => "card: only words".to_owned(),
-        Drift::Additive => "card: more than before".to_owned(),
+        Drift::Additive => "card: other abilities, none gone".to_owned(),
         Drift::Breaking(broken) => format!("card: {}", broken.join(", ")),
     });
     record.card = wanted.raw.clone();

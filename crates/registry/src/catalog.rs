@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use document::{Diagnostic, Entry as Field, Limits, Node, Problems, Source, Span, Value, nearest};
+use url::Url;
 
 use crate::{Details, name};
 
@@ -146,7 +147,7 @@ impl Reader {
         for field in fields {
             match field.key.as_str() {
                 "name" => entry.name = self.name(field),
-                "url" => entry.url = self.text(field),
+                "url" => entry.url = self.url(field),
                 "card" => entry.card = self.card(at, field),
                 "tags" => entry.details.tags = self.texts(field),
                 "aliases" => entry.details.aliases = self.names(field),
@@ -175,6 +176,7 @@ impl Reader {
             (None, None) => Diagnostic::error("catalog::no-card", "the agent has neither `url` nor `card`")
                 .at(item.head_span(), "this agent")
                 .help("say where its card is: `url: https://…`, or `card:` with a path or the card itself"),
+            // One that is there and no good was reported.
             _ => return card.or(url.map(CardAt::Url)),
         };
         self.problems.push(diagnostic);
@@ -193,6 +195,30 @@ impl Reader {
                 None
             }
         }
+    }
+
+    fn url(&mut self, field: &Field) -> Option<String> {
+        let Some(text) = field.value.as_str() else {
+            self.wrong_type(field, "a URL");
+            return None;
+        };
+        let (problem, help) = match Url::parse(text) {
+            Ok(url) if !matches!(url.scheme(), "http" | "https") => (
+                format!("`{text}` is not the URL of a card"),
+                "it begins with `https://` or `http://`",
+            ),
+            Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+                ("the URL holds credentials".to_owned(), "take `user:password@` out of it")
+            }
+            Ok(_) => return Some(text.to_owned()),
+            Err(_) => (
+                format!("`{text}` is not the URL of a card"),
+                "write it in full, as in `https://agents.example.com`",
+            ),
+        };
+        let diagnostic = Diagnostic::error("catalog::url", problem).at(field.value.span, "");
+        self.problems.push(diagnostic.help(help));
+        None
     }
 
     fn name(&mut self, field: &Field) -> Option<String> {

@@ -12,7 +12,8 @@ use url::Url;
 pub enum Drift {
     /// Only words changed.
     Cosmetic,
-    /// There is more than before, and all that was there.
+    /// It is found or called in other ways than before: new skills, media types or interfaces, other
+    /// tags or capabilities. Every skill and interface that was there still is.
     Additive,
     /// Something a plan or a decision relied on is gone or elsewhere: what, in words.
     Breaking(Vec<String>),
@@ -30,6 +31,8 @@ impl Drift {
             return Self::Breaking(broken);
         }
         let is_same = shapes(old) == shapes(new)
+            && tags(old) == tags(new)
+            && old.capabilities == new.capabilities
             && interfaces(old) == interfaces(new)
             && old.security_schemes.len() == new.security_schemes.len();
         if is_same { Self::Cosmetic } else { Self::Additive }
@@ -40,6 +43,12 @@ impl Drift {
 fn shapes(card: &AgentCard) -> BTreeMap<&str, (BTreeSet<&str>, BTreeSet<&str>)> {
     let shape = |skill| (modes(skill, card, Way::In), modes(skill, card, Way::Out));
     card.skills.iter().map(|skill| (skill.id.as_str(), shape(skill))).collect()
+}
+
+/// What steps select the agent by, each with the skill it is of.
+fn tags(card: &AgentCard) -> BTreeSet<(&str, &str)> {
+    let skills = card.skills.iter();
+    skills.flat_map(|skill| skill.tags.iter().map(|tag| (&*skill.id, &**tag))).collect()
 }
 
 #[derive(Clone, Copy)]

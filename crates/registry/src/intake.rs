@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use document::{Limits, Problems, Source};
+use document::{Limits, Problems, Source, Span};
 use futures_util::{StreamExt, stream};
+use protocol::card::CardError;
 
 use crate::apply::{Missed, Wanted};
 use crate::catalog::{CardAt, Entry, Listing, folder_of};
@@ -109,27 +110,42 @@ fn known_name(index: &Index, url: &str, asked_url: &str) -> Option<String> {
 fn name_of(title: &str) -> Result<String, RegistryError> {
     name::from_title(title).ok_or_else(|| RegistryError::Name {
         problem: format!(
-            "no name can be made of `{title}`, as the card calls its agent; give it one"
+            "no name can be made of `{title}`, as the card calls its agent; give it one (`name` in a catalog, `--name` with `agents add`)"
         ),
     })
 }
 
 fn missed(listing: &Listing, entry: &Entry, error: &RegistryError) -> Missed {
-    let place = listing.source.place(entry.span);
+    let place = listing.source.place(place_of(listing, entry, error));
     let (label, asked_url) = match &entry.card {
-        CardAt::Url(url) => (url, url.clone()),
-        CardAt::File(path) => (path, String::new()),
-        CardAt::Here { .. } => (&place, String::new()),
+        CardAt::Url(url) => (url.as_str(), url.clone()),
+        CardAt::File(path) => (path.as_str(), String::new()),
+        CardAt::Here { card, .. } => {
+            (card["name"].as_str().unwrap_or("a card without a name"), String::new())
+        }
     };
     let why = match error {
         RegistryError::File(problems) => in_short(problems),
         error => error.to_string(),
     };
     Missed {
-        label: entry.name.as_ref().unwrap_or(label).clone(),
+        label: entry.name.as_deref().unwrap_or(label).to_owned(),
         name: entry.name.clone(),
         asked_url,
         why: format!("{why} ({place})"),
+    }
+}
+
+/// The field that is wrong of a card that stands in the file itself, else the entry.
+fn place_of(listing: &Listing, entry: &Entry, error: &RegistryError) -> Span {
+    match (&entry.card, error) {
+        (CardAt::Here { pointer, .. }, RegistryError::Card(error)) => match &**error {
+            CardError::Field { path, .. } => {
+                listing.root.span_at_pointer(&format!("{pointer}{}", lint::pointer_of(path)))
+            }
+            _ => entry.span,
+        },
+        _ => entry.span,
     }
 }
 

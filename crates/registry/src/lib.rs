@@ -34,7 +34,7 @@ pub use digest::{CardDigest, NotADigest};
 pub use drift::Drift;
 pub use error::RegistryError;
 pub use index::{Hit, Index};
-pub use lint::{Finding, lint};
+pub use lint::{Finding, is_media_type, lint};
 pub use record::{Details, Record};
 pub use registry::{Registry, Removed};
 pub use report::{Applied, Outcome, Report};

@@ -66,6 +66,8 @@ pub fn lint(card: &AgentCard, url: Option<&str>) -> Vec<Finding> {
     findings.missing(card);
     findings.interfaces(card, url.and_then(|url| Url::parse(url).ok()).as_ref());
     findings.skills(&card.skills);
+    findings.media_types(card);
+    findings.security(card);
     findings.0
 }
 
@@ -151,6 +153,12 @@ impl Findings {
         }
         let is_grpc = interface.binding() == Some(protocol::card::Binding::Grpc);
         match Url::parse(&interface.url) {
+            Ok(url) if !url.username().is_empty() || url.password().is_some() => self.error(
+                "card::credentials-in-url",
+                &pointer,
+                "the interface URL holds credentials, and is not called",
+                "the agent's author has to take them out of the card, and to change them",
+            ),
             Ok(url) if matches!(url.scheme(), "http" | "https") => {
                 self.address(&pointer, &url, found_at);
             }
@@ -188,6 +196,48 @@ impl Findings {
                 format!("the interface is on `{}`, the card on `{}`", host(url), host(card)),
                 "approve it only when both belong to the same operator",
             );
+        }
+    }
+
+    fn media_types(&mut self, card: &AgentCard) {
+        let mut lists = vec![
+            ("/defaultInputModes".to_owned(), &card.default_input_modes),
+            ("/defaultOutputModes".to_owned(), &card.default_output_modes),
+        ];
+        for (at, skill) in card.skills.iter().enumerate() {
+            lists.push((format!("/skills/{at}/inputModes"), &skill.input_modes));
+            lists.push((format!("/skills/{at}/outputModes"), &skill.output_modes));
+        }
+        for (list, modes) in lists {
+            for (at, mode) in modes.iter().enumerate().filter(|(_, mode)| !is_media_type(mode)) {
+                self.warn(
+                    "card::media-type",
+                    &format!("{list}/{at}"),
+                    format!("`{mode}` is no media type"),
+                    "the agent's author has to write it as in `text/plain`",
+                );
+            }
+        }
+    }
+
+    /// Whoever calls the agent could not know what to present.
+    fn security(&mut self, card: &AgentCard) {
+        let of_card = ("/securityRequirements".to_owned(), &card.security_requirements);
+        let of_skills = card.skills.iter().enumerate().map(|(at, skill)| {
+            (format!("/skills/{at}/securityRequirements"), &skill.security_requirements)
+        });
+        for (list, requirements) in std::iter::once(of_card).chain(of_skills) {
+            for (at, requirement) in requirements.iter().enumerate() {
+                let names = requirement.schemes.keys();
+                for name in names.filter(|name| !card.security_schemes.contains_key(*name)) {
+                    self.error(
+                        "card::undeclared-scheme",
+                        &format!("{list}/{at}"),
+                        format!("the security scheme `{name}` is required and not declared"),
+                        "the agent's author has to declare it under `securitySchemes`",
+                    );
+                }
+            }
         }
     }
 
@@ -229,6 +279,17 @@ impl Findings {
     }
 }
 
+/// Whether a text is a media type: `type/subtype` (RFC 9110 §8.3.1), parameters not looked at.
+#[must_use]
+pub fn is_media_type(text: &str) -> bool {
+    let is_token = |text: &str| {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        !text.is_empty() && text.chars().all(is_allowed)
+    };
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    essence.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+}
+
 fn host(url: &Url) -> &str {
     url.host_str().unwrap_or_default()
 }
@@ -248,7 +309,7 @@ fn is_local(url: &Url) -> bool {
 }
 
 /// `skills[0].inputModes` and `securitySchemes["a/b"].name` as JSON pointers.
-fn pointer_of(path: &str) -> String {
+pub(crate) fn pointer_of(path: &str) -> String {
     let mut pointer = String::new();
     let mut rest = path;
     while !rest.is_empty() {

@@ -39,6 +39,9 @@ pub(crate) async fn reply(
     text: &str,
 ) -> Result<Exit, Failure> {
     let started = resume(args, run).await?;
+    if started.executor.runs().read(&started.id).await?.run.outcome().is_some() {
+        return Err(Failure::usage(format!("run {run} has ended and waits for no answer")));
+    }
     started.executor.reply(&started.id, step, vec![Part::text(text)]).await?;
     attend(args, None, started).await
 }
@@ -46,8 +49,11 @@ pub(crate) async fn reply(
 /// Cancels a run that stands still.
 pub(crate) async fn cancel(args: &Args, run: &str) -> Result<Exit, Failure> {
     let started = resume(args, run).await?;
+    if started.executor.runs().read(&started.id).await?.run.outcome().is_some() {
+        return Err(Failure::usage(format!("run {run} has ended already")));
+    }
     started.executor.cancel(&started.id).await?;
-    match attend(args, None, started).await? {
+    match attend(args, None, Started { is_canceling: true, ..started }).await? {
         // What was asked for.
         Exit::Interrupted => Ok(Exit::Ok),
         exit => Ok(exit),
@@ -55,19 +61,17 @@ pub(crate) async fn cancel(args: &Args, run: &str) -> Result<Exit, Failure> {
 }
 
 /// Shows a run until it ends, is left, or waits for people.
-async fn attend(args: &Args, out: Option<&Path>, started: Started) -> Result<Exit, Failure> {
-    let Started { place, executor, id, mut interrupts } = started;
-    let runs = executor.runs();
-    let mut recorded = runs.read(&id).await?;
+async fn attend(args: &Args, out: Option<&Path>, mut started: Started) -> Result<Exit, Failure> {
+    let runs = started.executor.runs();
+    let mut recorded = runs.read(&started.id).await?;
     let mut progress = Progress::new(&recorded);
-    let exit = watch(&executor, &runs, &mut recorded, &mut progress, &mut interrupts).await;
+    let exit = watch(&mut started, &runs, &mut recorded, &mut progress).await;
     progress.finish(&recorded);
-    drop(place);
     match exit? {
         Some(exit) => Ok(exit),
         None => {
             content::show_run(args, out, &runs, &recorded).await?;
-            executor.shutdown().await?;
+            started.executor.shutdown().await?;
             Ok(exit_of(recorded.run.outcome()))
         }
     }
@@ -75,11 +79,12 @@ async fn attend(args: &Args, out: Option<&Path>, started: Started) -> Result<Exi
 
 /// A run that is driven here.
 struct Started {
-    place: Place,
     executor: Executor,
     id: RunId,
     /// Listening since before anything was sent: from then on Ctrl-C has agents to tell.
     interrupts: Interrupts,
+    /// Whether its end has been asked for: then nobody has to be asked anything more.
+    is_canceling: bool,
 }
 
 async fn start(args: &Args, run: &RunArgs) -> Result<Started, Failure> {
@@ -94,7 +99,7 @@ async fn start(args: &Args, run: &RunArgs) -> Result<Started, Failure> {
         NewRun { plan: Arc::new(plan), inputs: start.inputs, start: start.parts, context_id: None };
     let interrupts = Interrupts::new().map_err(Failure::unavailable)?;
     let id = executor.start(new).await?;
-    Ok(Started { place, executor, id, interrupts })
+    Ok(Started { executor, id, interrupts, is_canceling: false })
 }
 
 async fn resume(args: &Args, id: &str) -> Result<Started, Failure> {
@@ -103,16 +108,15 @@ async fn resume(args: &Args, id: &str) -> Result<Started, Failure> {
     let executor = place.executor().await?;
     let interrupts = Interrupts::new().map_err(Failure::unavailable)?;
     executor.resume(&id).await?;
-    Ok(Started { place, executor, id, interrupts })
+    Ok(Started { executor, id, interrupts, is_canceling: false })
 }
 
 /// Shows progress until the run ends. `Some` when a second Ctrl-C says to leave it where it stands.
 async fn watch(
-    executor: &Executor,
+    started: &mut Started,
     runs: &Runs,
     recorded: &mut Recorded,
     progress: &mut Progress,
-    interrupts: &mut Interrupts,
 ) -> Result<Option<Exit>, Failure> {
     enum Woke {
         News,
@@ -120,14 +124,15 @@ async fn watch(
         Stopped(executor::ExecutorError),
         Said(StepId, String),
     }
-    let id = recorded.id.clone();
-    let mut is_canceling = false;
+    let Started { executor, id, interrupts, is_canceling, .. } = started;
     let mut prompt = Prompt::new();
     while recorded.run.outcome().is_none() {
-        if !prompt.is_possible() && recorded.run.is_waiting_for_people() {
-            return Ok(Some(leave_paused(recorded)));
+        if !*is_canceling {
+            if !prompt.is_possible() && recorded.run.is_waiting_for_people() {
+                return Ok(Some(leave_paused(recorded)));
+            }
+            prompt.ask(recorded, progress);
         }
-        prompt.ask(recorded, progress);
         let woke = tokio::select! {
             events = runs.follow(recorded, PATIENCE) => {
                 for event in events? {
@@ -136,23 +141,23 @@ async fn watch(
                 Woke::News
             }
             () = interrupts.next() => Woke::Interrupted,
-            Err(error) = executor.finished(&id) => Woke::Stopped(error),
+            Err(error) = executor.finished(id) => Woke::Stopped(error),
             (step, text) = prompt.answered() => Woke::Said(step, text),
         };
         match woke {
             Woke::News => (),
             Woke::Stopped(error) => return Err(error.into()),
             Woke::Said(step, text) => {
-                let taken = executor.reply(&id, Some(step), vec![Part::text(text)]).await;
+                let taken = executor.reply(id, Some(step), vec![Part::text(text)]).await;
                 // The step may have gone on, or be over, while somebody was typing.
                 if let Err(error) = taken {
                     progress.say(&error.to_string());
                 }
             }
-            Woke::Interrupted if !is_canceling => {
-                is_canceling = true;
+            Woke::Interrupted if !*is_canceling => {
+                *is_canceling = true;
                 progress.say("canceling: the agents are being told; Ctrl-C again leaves at once");
-                executor.cancel(&id).await?;
+                executor.cancel(id).await?;
             }
             Woke::Interrupted => {
                 eprintln!("left; `convoke run --resume {id}` goes on from here");

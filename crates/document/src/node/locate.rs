@@ -1,29 +1,91 @@
-//! From a place in a string's value back to the place in the text it was written as.
+//! From places in a string's value back to the places in the text it was written as.
 
-/// The byte offset within `raw` (the scalar as written) of byte `index` of `value`.
+use std::cell::Cell;
+
+use super::{Node, Value};
+use crate::{Source, Span};
+
+/// Finds where in the source the bytes of one string value were written, through quotes, escapes,
+/// block indentation and folded lines.
 ///
-/// Both are walked together: equal characters advance both, and what differs is either an escape
-/// (one or more written characters for one of the value) or white space that folding and
-/// indentation changed. Exact for everything but the white space around a folded line.
-pub(super) fn offset(raw: &str, value: &str, index: usize) -> u32 {
-    let style = raw.chars().next().unwrap_or(' ');
-    let mut written = match style {
-        '"' | '\'' => 1,
-        '|' | '>' => raw.find('\n').map_or(raw.len(), |at| at + 1),
-        _ => 0,
-    };
-    for (at, character) in value.char_indices() {
-        if style == '"' {
-            written = skip_joined_lines(raw, written);
-        }
-        written = skip_layout(raw, written, character);
-        if at >= index {
-            break;
-        }
-        written += width(&raw[written..], style, character);
-        written = written.min(raw.len());
+/// Value and text are walked together: equal characters advance both, and what differs is either an
+/// escape (one or more written characters for one of the value) or white space that folding and
+/// indentation changed. Exact for everything but the white space around a folded line. It goes on
+/// from the place it found last, so that finding many places in the order of the text costs one
+/// walk.
+#[derive(Clone, Debug)]
+pub struct Locator<'a> {
+    start: u32,
+    raw: &'a str,
+    value: &'a str,
+    style: char,
+    reached: Cell<Reached>,
+}
+
+/// How far a walk came, in bytes: `written` has been read for the first `value` of the value.
+#[derive(Clone, Copy, Debug)]
+struct Reached {
+    value: usize,
+    written: usize,
+}
+
+impl<'a> Locator<'a> {
+    /// Locates within the string `value` that the scalar at `span` stands for.
+    #[must_use]
+    pub fn new(source: &'a Source, span: Span, value: &'a str) -> Self {
+        let raw = source.slice(span);
+        let style = raw.chars().next().unwrap_or(' ');
+        let start = span.start;
+        Self { start, raw, value, style, reached: Cell::new(Reached::begin(raw, style)) }
     }
-    u32::try_from(written).unwrap_or(u32::MAX)
+
+    /// The offset in the source of byte `index` of the value; for one past its end, where the value
+    /// ends.
+    #[must_use]
+    pub fn at(&self, index: usize) -> u32 {
+        let (raw, style) = (self.raw, self.style);
+        let mut reached = self.reached.get();
+        if reached.value > index {
+            reached = Reached::begin(raw, style);
+        }
+        let mut found = reached.written;
+        for (at, character) in self.value[reached.value..].char_indices() {
+            let at = reached.value + at;
+            self.reached.set(Reached { value: at, written: found });
+            if style == '"' {
+                found = skip_joined_lines(raw, found);
+            }
+            found = skip_layout(raw, found, character);
+            if at >= index {
+                break;
+            }
+            found = (found + width(&raw[found..], style, character)).min(raw.len());
+        }
+        self.start + u32::try_from(found).unwrap_or(u32::MAX)
+    }
+}
+
+impl Reached {
+    fn begin(raw: &str, style: char) -> Self {
+        let written = match style {
+            '"' | '\'' => 1,
+            '|' | '>' => raw.find('\n').map_or(raw.len(), |at| at + 1),
+            _ => 0,
+        };
+        Self { value: 0, written }
+    }
+}
+
+impl Node {
+    /// The offset in the source of byte `index` of a string value, as [`Locator::at`] finds it; of a
+    /// value that is no string, the start of its span.
+    #[must_use]
+    pub fn locate(&self, source: &Source, index: usize) -> u32 {
+        match &self.value {
+            Value::String(text) => Locator::new(source, self.span, text).at(index),
+            _ => self.span.start,
+        }
+    }
 }
 
 /// Passes over a line end that a backslash takes out of the value, and the next indentation.

@@ -1,4 +1,4 @@
-use crate::{Limits, Node, Source, parse};
+use crate::{Limits, Locator, Node, Source, parse};
 
 fn tree(text: &str) -> (Source, Node) {
     let source = Source::new("a.yaml", text);
@@ -56,4 +56,29 @@ fn the_start_and_the_end_of_a_string_are_found() {
     let value = node.get("k").unwrap();
     assert_eq!((value.locate(&source, 0), value.locate(&source, 2)), (4, 6));
     assert_eq!(node.get("n").unwrap().locate(&source, 5), node.get("n").unwrap().span.start);
+}
+
+#[test]
+fn places_are_found_in_any_order() {
+    let text = "k: >\n    over ^1\n    two ^2\n\n    lines ^3\n";
+    let (source, node) = tree(text);
+    let value = node.get("k").unwrap();
+    let string = value.as_str().unwrap();
+    let locator = Locator::new(&source, value.span, string);
+    for mark in ["^3", "^1", "^2", "^2", "^3", "^1"] {
+        let at = locator.at(string.find(mark).unwrap()) as usize;
+        assert_eq!(&text[at..at + 2], mark);
+    }
+}
+
+#[test]
+fn many_places_of_a_long_string_cost_one_walk() {
+    let text = format!("k: '{}'\n", "é".repeat(1 << 19));
+    let (source, node) = tree(&text);
+    let value = node.get("k").unwrap();
+    let locator = Locator::new(&source, value.span, value.as_str().unwrap());
+    // Walks from the start would read 2^37 characters.
+    for index in (0..1 << 20).step_by(2) {
+        assert_eq!(locator.at(index) as usize, "k: '".len() + index);
+    }
 }

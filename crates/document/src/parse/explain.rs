@@ -18,14 +18,15 @@ pub(super) fn syntax_error(source: &Source, error: &ScanError, limits: &Limits) 
             let message = match (message, kind) {
                 (Some(message), _) => message.to_owned(),
                 (None, ErrorKind::UnexpectedCharacter { character }) => {
-                    format!("an unquoted text cannot begin with `{character}`")
+                    format!("an unquoted text cannot begin with `{}`", character.escape_debug())
                 }
                 (None, kind) => kind.to_string(),
             };
             let diagnostic =
                 Diagnostic::error("yaml::syntax", format!("this is not valid YAML: {message}"))
                     .at(span, "here");
-            match help.or_else(|| at_value_start(text, at)) {
+            let help = expression_in_flow(text, at).or(help).or_else(|| at_value_start(text, at));
+            match help {
                 Some(help) => diagnostic.help(help),
                 None => diagnostic,
             }
@@ -80,6 +81,14 @@ fn at_value_start(text: &str, at: usize) -> Option<&'static str> {
     text[at..]
         .starts_with(['@', '`', '%', '&', '*', '!'])
         .then_some("quote the text: YAML gives the character a meaning of its own")
+}
+
+/// In `{message: ${{ inputs.x }}}` the first brace begins a mapping: what everybody runs into once.
+fn expression_in_flow(text: &str, at: usize) -> Option<&'static str> {
+    let is_brace_of_expression =
+        text[..at].ends_with('$') && text[at..].starts_with(['{', '%', '#']);
+    is_brace_of_expression
+        .then_some("inside `{ }` and `[ ]`, put a text with `${{ … }}` in it in quotes")
 }
 
 fn is_tab(kind: &ErrorKind) -> bool {

@@ -532,6 +532,27 @@ fn problems_come_in_the_order_of_the_text() {
     );
 }
 
+#[test]
+fn an_expression_without_quotes_in_braces_is_what_the_hint_speaks_of() {
+    assert_snapshot!(refusal("a: {message: ${{ inputs.x }}}\n"), @r"
+    yaml::syntax
+
+      × this is not valid YAML: a `[` or `{` is not closed, or a `,` is missing
+       ╭─[trip.yaml:1:15]
+     1 │ a: {message: ${{ inputs.x }}}
+       ·               ┬
+       ·               ╰── here
+       ╰────
+      help: inside `{ }` and `[ ]`, put a text with `${{ … }}` in it in quotes
+    ");
+}
+
+#[test]
+fn a_character_that_cannot_be_seen_is_named() {
+    let shown = refusal("a: \u{1b}[31m\n");
+    assert!(shown.contains("an unquoted text cannot begin with `\\u{1b}`"), "{shown}");
+}
+
 fn steps(count: usize) -> String {
     let mut text = "convoke: 1\nname: wide\nsteps:\n".to_owned();
     for n in 0..count {
@@ -557,5 +578,4 @@ fn a_file_of_ten_thousand_steps_is_read_in_linear_time() {
     let (small, large) = (time_of(&steps(1_000)), time_of(&steps(10_000)));
     println!("1,000 steps {small:?}, 10,000 steps {large:?}");
     assert!(large < small * 40, "10,000 steps took {large:?}, 1,000 took {small:?}");
-    assert!(large < Duration::from_secs(5), "10,000 steps took {large:?}");
 }

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use insta::{assert_json_snapshot, assert_snapshot};
 
-use super::{Style, render, to_json};
+use super::{Style, printable, render, to_json};
 use crate::{Diagnostic, Source, Span};
 
 const TEXT: &str = "name: trip\nsteps:\n  flight:\n    mesage: Book\n";
@@ -145,4 +145,32 @@ fn many_problems_of_a_large_file_are_shown_in_linear_time() {
     let shown = render(&source, &problems, Style::default());
     assert_eq!(shown.matches("It is wrong").count(), 2_000);
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_not_sent_to_it() {
+    let source = Source::new("t.yaml", "a: \u{1b}[31m\u{9b}2J\u{202e}x\r\nb: \u{7}!\rc: 1\n");
+    let at = source.text().find("x\r").unwrap();
+    let problem = Diagnostic::error("test::escape", "no key `\u{1b}[1m`")
+        .at(Span::new(at, at + 1), "not \u{202e}this")
+        .help("take \u{9d} away");
+    assert_snapshot!(render(&source, &[problem], Style::default()), @"
+    test::escape
+
+      × no key `?[1m`
+       ╭─[t.yaml:1:13]
+     1 │ a: ?[31m¿2J�x
+       ·             ┬
+       ·             ╰── not �this
+     2 │ b: ?!
+       ╰────
+      help: take ¿ away
+    ");
+}
+
+#[test]
+fn what_is_printed_keeps_its_places() {
+    let text = "plain\ttext\r\n\u{0}\u{7f}\u{85}\u{61c}\u{200f}\u{2066}\rä☃\u{1f600}";
+    assert_eq!(printable(text), "plain\ttext\r\n??\u{bf}\u{bf}\u{fffd}\u{fffd}\nä☃\u{1f600}");
+    assert_eq!(printable(text).len(), text.len());
 }

@@ -8,6 +8,7 @@ use protocol::client::Interface;
 use serde::{Deserialize, Serialize};
 use store::BlobId;
 
+use super::{Outcome, Pause};
 use crate::body::Body;
 
 /// A step's name as the workflow file has it.
@@ -313,41 +314,6 @@ pub struct RemoteTask {
     pub context_id: String,
 }
 
-/// What an agent waits for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pause {
-    /// An answer, or authorization.
-    pub kind: PauseKind,
-    /// The messageId of its question: how the same question is told from a new one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message_id: Option<String>,
-    /// The agent's Message as ProtoJSON; absent when it says nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub question: Option<Body>,
-}
-
-impl Pause {
-    /// What the agent says, as text; `None` when it says nothing or too much to stand in the journal itself.
-    #[must_use]
-    pub fn text(&self) -> Option<String> {
-        let Body::Inline(json) = self.question.as_ref()? else {
-            return None;
-        };
-        let message: protocol::v1::Message = json.read().ok()?;
-        Some(message.text()).filter(|text| !text.is_empty())
-    }
-}
-
-/// The two interrupted states of A2A (§4.1.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PauseKind {
-    /// INPUT_REQUIRED: nothing happens until somebody answers.
-    Input,
-    /// AUTH_REQUIRED: somebody has to authorize the agent elsewhere; it may go on without a word to us.
-    Auth,
-}
-
 /// Why a step does not run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -371,42 +337,6 @@ impl fmt::Display for SkipReason {
             Self::DependencyFailed { step } => {
                 write!(f, "`{step}` did not complete and skips its dependents")
             }
-        }
-    }
-}
-
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Every step settled, none failed in a way that fails the run. Holds the outputs: a JSON array of
-    /// A2A Artifacts.
-    Completed(Body),
-    /// A step failed, or the run's timeout passed.
-    Failed(RunError),
-    /// Canceled on request.
-    Canceled,
-}
-
-/// Why a run failed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunError {
-    /// The step that failed; absent when it is the run as a whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<StepId>,
-    /// What went wrong there.
-    pub error: StepError,
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { step, error } = self;
-        match step {
-            Some(step) if error.attempt > 0 => {
-                write!(f, "step `{step}` failed (attempt {}): {}", error.attempt, error.message)
-            }
-            Some(step) => write!(f, "step `{step}` failed: {}", error.message),
-            None => f.write_str(&error.message),
         }
     }
 }

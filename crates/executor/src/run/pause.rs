@@ -3,10 +3,46 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use protocol::v1::Message;
+use serde::{Deserialize, Serialize};
 
-use super::{
-    Effect, Intent, Pause, PauseKind, Phase, RemoteTask, Run, RunEvent, StepId, StepIndex,
-};
+use super::{Effect, Intent, Phase, RemoteTask, Run, RunEvent, StepId, StepIndex};
+use crate::body::Body;
+
+/// What an agent waits for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pause {
+    /// An answer, or authorization.
+    pub kind: PauseKind,
+    /// The messageId of its question: how the same question is told from a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    /// The agent's Message as ProtoJSON; absent when it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Body>,
+}
+
+impl Pause {
+    /// What the agent says, as text; `None` when it says nothing or too much to stand in the journal itself.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let Body::Inline(json) = self.question.as_ref()? else {
+            return None;
+        };
+        let message: Message = json.read().ok()?;
+        Some(message.text()).filter(|text| !text.is_empty())
+    }
+}
+
+/// The two interrupted states of A2A (§4.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseKind {
+    /// INPUT_REQUIRED: nothing happens until somebody answers.
+    Input,
+    /// AUTH_REQUIRED: somebody has to authorize the agent elsewhere; it may go on without a word to us.
+    Auth,
+}
 
 /// The run's own clock, which stands still while a step is paused.
 #[derive(Clone, Debug, Default)]

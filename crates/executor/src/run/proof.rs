@@ -1,5 +1,6 @@
 //! The proof of the core: random graphs under random schedules, the journal cut after every event.
 
+mod facts;
 mod world;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};

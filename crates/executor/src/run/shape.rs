@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use planner::{ErrorClass, Jitter, OnError, Plan, Retry};
+use planner::{ErrorClass, OnError, Plan, Retry};
 
 use super::{StepId, Wait};
 
@@ -111,17 +111,7 @@ impl StepShape {
     /// `jitter` in 0..1 is drawn by the caller, so that the core stays a function of its inputs.
     #[must_use]
     pub fn backoff(&self, attempt: u32, class: ErrorClass, wait: Wait) -> Option<Duration> {
-        if attempt >= self.retry.attempts || !self.retry.on.contains(&class) {
-            return None;
-        }
-        let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX);
-        let grown = self.retry.initial.as_secs_f64() * self.retry.factor.powi(exponent);
-        let capped = grown.min(self.retry.max.as_secs_f64());
-        let drawn = match self.retry.jitter {
-            Jitter::Full => capped * wait.jitter,
-            Jitter::None => capped,
-        };
-        let backoff = Duration::try_from_secs_f64(drawn).unwrap_or(self.retry.max);
+        let backoff = self.retry.delay_after(attempt, class, wait.jitter)?;
         Some(backoff.max(wait.at_least.unwrap_or_default()))
     }
 }
@@ -146,6 +136,8 @@ impl StepId {
 
 #[cfg(test)]
 mod tests {
+    use planner::Jitter;
+
     use super::*;
 
     fn step(jitter: Jitter) -> StepShape {

@@ -9,6 +9,14 @@ pub(super) const RUN: [&str; 5] = ["id", "context_id", "workflow", "error", "sta
 /// What can be read of a step.
 pub(super) const STEP_FIELDS: [&str; 9] =
     ["state", "text", "data", "artifacts", "task", "message", "error", "agent", "reason"];
+/// What can be read of the error of a step or of the run.
+pub(super) const ERROR_FIELDS: [&str; 4] = ["class", "message", "attempt", "step"];
+/// What can be read of a step's remote Task.
+pub(super) const TASK_FIELDS: [&str; 2] = ["id", "context_id"];
+/// What can be read of a direct Message.
+pub(super) const MESSAGE_FIELDS: [&str; 4] = ["id", "text", "data", "parts"];
+/// What can be read of an artifact.
+pub(super) const ARTIFACT_FIELDS: [&str; 6] = ["id", "name", "text", "data", "parts", "versions"];
 /// Names that mean something in other positions of the language.
 pub(super) const ELSEWHERE: [&str; 3] = ["item", "index", "this"];
 

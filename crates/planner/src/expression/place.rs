@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use document::{Diagnostic, Node, Source, Span, Value as NodeValue};
+use document::{Diagnostic, Locator, Source, Span};
 
 use super::references::{Reading, What};
 use super::scan::Fault;
@@ -35,9 +35,14 @@ pub(super) struct Place<'a> {
     pub(super) text: &'a str,
     pub(super) span: Span,
     pub(super) source: &'a Source,
+    locator: Locator<'a>,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    pub(super) fn new(text: &'a str, span: Span, source: &'a Source) -> Self {
+        Place { text, span, source, locator: Locator::new(source, span, text) }
+    }
+
     pub(super) fn check_length(&self) -> Result<(), Vec<Diagnostic>> {
         if self.text.len() <= MAX_SOURCE_BYTES {
             return Ok(());
@@ -87,10 +92,8 @@ impl Place<'_> {
 
     /// The span in the file of a range of the text.
     pub(super) fn span(&self, range: &Range<usize>) -> Span {
-        let node = Node { span: self.span, value: NodeValue::String(self.text.to_owned()) };
-        let start = node.locate(self.source, range.start);
-        let end =
-            if range.is_empty() { start } else { node.locate(self.source, range.end - 1) + 1 };
+        let start = self.locator.at(range.start);
+        let end = if range.is_empty() { start } else { self.locator.at(range.end - 1) + 1 };
         Span { start, end: end.min(self.span.end).max(start) }
     }
 }

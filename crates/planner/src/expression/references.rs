@@ -1,10 +1,14 @@
 //! What an expression reads, found in its tokens.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use document::nearest;
 
-use super::names::{ELSEWHERE, FILTERS, FUNCTIONS, ROOTS, RUN, STEP_FIELDS, TESTS};
+use super::names::{
+    ARTIFACT_FIELDS, ELSEWHERE, ERROR_FIELDS, FILTERS, FUNCTIONS, MESSAGE_FIELDS, ROOTS, RUN,
+    STEP_FIELDS, TASK_FIELDS, TESTS,
+};
 use super::scan::{Fault, Island, IslandKind, Token, TokenKind};
 
 /// Something an expression reads; the range covers it as written, in bytes of the scanned text.
@@ -40,9 +44,11 @@ pub(super) fn unknown_names(
     islands: &[Island<'_>],
     names: impl IntoIterator<Item = String>,
 ) -> Vec<Fault> {
+    let uses = first_uses(islands);
     let mut names: Vec<String> = names.into_iter().filter(|name| !is_known(name)).collect();
     names.sort();
-    names.iter().filter_map(|name| Some(unknown_name(name, first_use(islands, name)?))).collect()
+    let used = |name: &String| Some(unknown_name(name, uses.get(name.as_str())?.clone()));
+    names.iter().filter_map(used).collect()
 }
 
 /// Whether the islands hold any name that is not known at once; only then is it worth asking the
@@ -77,13 +83,19 @@ fn is_known(name: &str) -> bool {
     ROOTS.contains(&name) || FUNCTIONS.contains(&name)
 }
 
-fn first_use(islands: &[Island<'_>], name: &str) -> Option<Range<usize>> {
-    islands.iter().find_map(|island| {
-        let used = |at: &usize| {
-            island.tokens[*at].kind == TokenKind::Word(name) && !follows(island, *at, ".")
-        };
-        (0..island.tokens.len()).find(used).map(|at| island.tokens[at].range.clone())
-    })
+/// Where each word stands first that is no member of something.
+fn first_uses<'t>(islands: &[Island<'t>]) -> HashMap<&'t str, Range<usize>> {
+    let mut uses = HashMap::new();
+    for island in islands {
+        for (at, token) in island.tokens.iter().enumerate() {
+            if let TokenKind::Word(word) = token.kind
+                && !follows(island, at, ".")
+            {
+                uses.entry(word).or_insert_with(|| token.range.clone());
+            }
+        }
+    }
+    uses
 }
 
 fn unknown_name(name: &str, range: Range<usize>) -> Fault {
@@ -132,7 +144,7 @@ impl Finder {
             ("steps", Some((name, next, end))) => {
                 self.readings
                     .push(Reading { what: What::Step(name.to_owned()), range: start..end });
-                self.field(island, next, &STEP_FIELDS, "a step has");
+                self.step_fields(island, next);
             }
             ("steps", None) => {
                 self.readings
@@ -142,16 +154,42 @@ impl Finder {
                 self.readings
                     .push(Reading { what: What::Input(name.to_owned()), range: start..end });
             }
-            ("run", Some(_)) => self.field(island, at + 1, &RUN, "`run` has"),
+            ("run", Some(_)) => {
+                if let Some(("error", next)) = self.field(island, at + 1, &RUN, "`run` has") {
+                    self.field(island, next, &ERROR_FIELDS, "an error has");
+                }
+            }
             _ => {}
         }
     }
 
-    /// Checks a member whose possible names are known.
-    fn field(&mut self, island: &Island<'_>, at: usize, known: &[&str], owner: &str) {
-        let Some((name, _, end)) = member(island, at) else { return };
-        if known.contains(&name) {
+    fn step_fields(&mut self, island: &Island<'_>, at: usize) {
+        let Some((field, next)) = self.field(island, at, &STEP_FIELDS, "a step has") else {
             return;
+        };
+        match field {
+            "error" => self.field(island, next, &ERROR_FIELDS, "an error has"),
+            "task" => self.field(island, next, &TASK_FIELDS, "a task has"),
+            "message" => self.field(island, next, &MESSAGE_FIELDS, "a message has"),
+            "artifacts" => member(island, next).and_then(|(_, next, _)| {
+                self.field(island, next, &ARTIFACT_FIELDS, "an artifact has")
+            }),
+            _ => None,
+        };
+    }
+
+    /// Checks a member whose possible names are known; gives its name, when it is one of them, and
+    /// the token after it.
+    fn field<'t>(
+        &mut self,
+        island: &Island<'t>,
+        at: usize,
+        known: &[&str],
+        owner: &str,
+    ) -> Option<(&'t str, usize)> {
+        let (name, next, end) = member(island, at)?;
+        if known.contains(&name) {
+            return Some((name, next));
         }
         let help = match nearest(name, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -163,6 +201,7 @@ impl Finder {
             message: format!("there is no `{name}` here"),
             help: Some(help),
         });
+        None
     }
 
     fn known(&mut self, island: &Island<'_>, at: usize, kind: &str, known: &[&str]) {
@@ -230,9 +269,8 @@ fn keyword<'t>(island: &Island<'t>) -> Option<&'t str> {
 /// depends on.
 fn is_assigned(island: &Island<'_>, at: usize) -> bool {
     let is_target_of_for = || {
-        let position_of_in =
-            island.tokens.iter().position(|token| token.kind == TokenKind::Word("in"));
-        keyword(island) == Some("for") && position_of_in.is_some_and(|end| at < end)
+        let mut before = island.tokens[..at].iter();
+        keyword(island) == Some("for") && !before.any(|token| token.kind == TokenKind::Word("in"))
     };
     let is_followed_by_equals =
         island.tokens.get(at + 1).is_some_and(|token| token.kind == TokenKind::Symbol("="));

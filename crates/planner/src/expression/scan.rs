@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use super::depth::{MAX_DEPTH, too_deep};
+
 /// One token of an expression; ranges are byte offsets into the scanned text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token<'t> {
@@ -77,7 +79,27 @@ pub(super) fn scan_text(text: &str) -> Result<Vec<Island<'_>>, Vec<Fault>> {
             }
         };
     }
+    faults.extend(islands.iter().filter_map(|island| Some(deep(too_deep(&island.tokens)?))));
+    faults.extend(elif_too_many(&islands).map(deep));
     if faults.is_empty() { Ok(islands) } else { Err(faults) }
+}
+
+/// The engine nests each `elif` in the one before.
+fn elif_too_many(islands: &[Island<'_>]) -> Option<Range<usize>> {
+    let is_elif = |island: &&Island<'_>| {
+        let first = island.tokens.first().map(|token| token.kind);
+        island.kind == IslandKind::Block && first == Some(TokenKind::Word("elif"))
+    };
+    islands.iter().filter(is_elif).nth(MAX_DEPTH).map(|island| island.outer.clone())
+}
+
+fn deep(range: Range<usize>) -> Fault {
+    Fault {
+        range,
+        code: "expression::too-deep",
+        message: format!("more than {MAX_DEPTH} operators in a row depend on each other"),
+        help: Some("let text and `${{ … }}` take turns, or use a loop".to_owned()),
+    }
 }
 
 /// Reads a text that is one expression without delimiters.
@@ -86,6 +108,7 @@ pub(super) fn scan_bare(text: &str) -> Result<Island<'_>, Vec<Fault>> {
     let mut lexer = Lexer::new(text, 0, "", &mut faults);
     lexer.run();
     let tokens = lexer.tokens;
+    faults.extend(too_deep(&tokens).map(deep));
     if faults.is_empty() {
         Ok(Island { kind: IslandKind::Value, outer: 0..text.len(), inner: 0..text.len(), tokens })
     } else {
@@ -151,16 +174,19 @@ struct Lexer<'t, 'f> {
     text: &'t str,
     at: usize,
     closing: &'static str,
-    /// Open parentheses, brackets and braces: a `}}` inside a map literal does not end the
-    /// expression.
-    open: usize,
+    /// Whether a lone `=` may give something a value, as it does in blocks.
+    assigns: bool,
+    /// Where parentheses, brackets and braces were opened: a `}}` inside a map literal does not end
+    /// the expression.
+    open: Vec<usize>,
     tokens: Vec<Token<'t>>,
     faults: &'f mut Vec<Fault>,
 }
 
 impl<'t, 'f> Lexer<'t, 'f> {
     fn new(text: &'t str, at: usize, closing: &'static str, faults: &'f mut Vec<Fault>) -> Self {
-        Lexer { text, at, closing, open: 0, tokens: Vec::new(), faults }
+        let assigns = closing == "%}";
+        Lexer { text, at, closing, assigns, open: Vec::new(), tokens: Vec::new(), faults }
     }
 
     fn island(mut self, start: usize, mark: u8) -> Island<'t> {
@@ -172,7 +198,10 @@ impl<'t, 'f> Lexer<'t, 'f> {
         let inner_end = match self.run() {
             Some(end) => end,
             None => {
-                self.faults.push(unclosed(start..start + 3, self.closing));
+                // An open bracket explains it, and was reported.
+                if self.open.is_empty() {
+                    self.faults.push(unclosed(start..start + 3, self.closing));
+                }
                 self.text.len()
             }
         };
@@ -187,17 +216,57 @@ impl<'t, 'f> Lexer<'t, 'f> {
             // ASCII only, as the engine does it: any other blank is a character it cannot read.
             let trimmed = rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
             self.at += rest.len() - trimmed.len();
-            if self.open == 0 && !self.closing.is_empty() {
+            if !self.is_in_braces() && !self.closing.is_empty() {
                 let marks = usize::from(trimmed.starts_with(['-', '+']));
                 if trimmed[marks..].starts_with(self.closing) {
                     let inner_end = self.at;
                     self.at += marks + self.closing.len();
+                    self.report_open();
                     return Some(inner_end);
                 }
             }
-            let first = trimmed.chars().next()?;
+            let Some(first) = trimmed.chars().next() else {
+                self.report_open();
+                return None;
+            };
             self.token(first);
         }
+    }
+
+    /// Whether the innermost bracket is a `{`: only there can `}}` be more than the end.
+    fn is_in_braces(&self) -> bool {
+        self.open.last().is_some_and(|at| self.text[*at..].starts_with('{'))
+    }
+
+    /// Closes the innermost bracket; one of another kind was forgotten, if it stands in one of this.
+    fn close(&mut self, closing: char) {
+        let is_open = self.open.iter().any(|at| self.bracket(*at).1 == closing);
+        while is_open && self.open.last().is_some_and(|at| self.bracket(*at).1 != closing) {
+            self.report_open();
+            self.open.pop();
+        }
+        self.open.pop();
+    }
+
+    /// A bracket and what closes it.
+    fn bracket(&self, at: usize) -> (char, char) {
+        match self.text.as_bytes()[at] {
+            b'(' => ('(', ')'),
+            b'[' => ('[', ']'),
+            _ => ('{', '}'),
+        }
+    }
+
+    /// The innermost bracket that was never closed; those around it may be closed by mending it.
+    fn report_open(&mut self) {
+        let Some(at) = self.open.last().copied() else { return };
+        let (written, closing) = self.bracket(at);
+        self.faults.push(Fault {
+            range: at..at + 1,
+            code: "expression::unclosed",
+            message: format!("this `{written}` is not closed"),
+            help: Some(format!("end it with `{closing}`")),
+        });
     }
 
     fn token(&mut self, first: char) {
@@ -244,12 +313,15 @@ impl<'t, 'f> Lexer<'t, 'f> {
         let rest = &self.text[self.at..];
         if let Some(operator) = DOUBLE.iter().find(|operator| rest.starts_with(**operator)) {
             self.push(TokenKind::Symbol(operator), 2);
-        } else if rest.starts_with("||") || !SINGLE.contains(first) {
+        } else if rest.starts_with("||")
+            || !SINGLE.contains(first)
+            || (first == '=' && self.open.is_empty() && !self.assigns)
+        {
             self.refuse(first);
         } else {
             match first {
-                '(' | '[' | '{' => self.open += 1,
-                ')' | ']' | '}' => self.open = self.open.saturating_sub(1),
+                '(' | '[' | '{' => self.open.push(self.at),
+                ')' | ']' | '}' => self.close(first),
                 _ => {}
             }
             self.push(TokenKind::Symbol(&rest[..1]), 1);
@@ -262,6 +334,8 @@ impl<'t, 'f> Lexer<'t, 'f> {
             '&' if rest.starts_with("&&") => operator("&&", "and"),
             '|' => operator("||", "or"),
             '!' => operator("!", "not"),
+            '=' => operator("=", "=="),
+            '?' => operator("?", "A if CONDITION else B"),
             _ => (
                 first.len_utf8(),
                 "expression::character",

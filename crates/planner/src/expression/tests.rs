@@ -194,10 +194,24 @@ fn c_operators_are_refused_outside_of_strings() {
 }
 
 #[test]
+fn operators_of_other_languages_are_named_with_what_stands_for_them_here() {
+    let help = |text| {
+        let (code, place, help) = problems(text).remove(0);
+        format!("{code} {place} {help}")
+    };
+    assert_eq!(help("${{ run.id = 'x' }}"), "expression::operator = write `==`");
+    assert_eq!(help("${{ run.id === 'x' }}"), "expression::operator = write `==`");
+    assert_eq!(
+        help("${{ inputs.yes ? 1 : 2 }}"),
+        "expression::operator ? write `A if CONDITION else B`"
+    );
+    assert_eq!(value("${{ inputs.list | join(d='=') | length > 0 }}"), json!(true));
+    assert_eq!(value("${% set x = 'y' %}${{ x }}"), json!("y"));
+}
+
+#[test]
 fn characters_the_engine_would_drop_are_refused() {
-    for text in
-        ["${{ 'a' ; 'b' }}", "${{ 'a' ? 1 }}", "${{ 1 & 2 }}", "${{ a\u{a0}b }}", "${{ `x` }}"]
-    {
+    for text in ["${{ 'a' ; 'b' }}", "${{ 1 & 2 }}", "${{ a\u{a0}b }}", "${{ `x` }}"] {
         assert_eq!(problems(text)[0].0, "expression::character", "{text}");
     }
 }
@@ -216,6 +230,43 @@ fn an_expression_that_is_not_closed_is_an_error() {
 }
 
 #[test]
+fn a_bracket_that_is_not_closed_is_shown_and_ends_with_its_expression() {
+    assert_eq!(
+        problems("${{ (inputs.topic }} ${{ inputs.list[0 }} ${{ {'a': [1} }}"),
+        [
+            ("expression::unclosed", "(".into(), "end it with `)`".into()),
+            ("expression::unclosed", "[".into(), "end it with `]`".into()),
+            ("expression::unclosed", "[".into(), "end it with `]`".into()),
+        ]
+    );
+    assert_eq!(value("${{ [{'a': {'b': 1}}][0].a }}"), json!({"b": 1}));
+}
+
+#[test]
+fn an_expression_that_is_none_says_how_one_is_written() {
+    let help = |text| problems(text).remove(0).2;
+    assert!(help("${{ }}").starts_with("write it as in"), "{}", help("${{ }}"));
+    assert!(help("${% for x in [1] %}").contains("endfor"));
+    assert!(help("${% include 'x' %}").starts_with("blocks are"));
+    assert!(help("${% endfor %}").starts_with("blocks are"));
+}
+
+#[test]
+fn the_cost_of_a_text_grows_with_its_expressions() {
+    let compile = |count: usize| {
+        let text = "${{ inputs.topic }} ".repeat(count);
+        assert_eq!(compiled(&text).1.len(), count);
+    };
+    if !crate::cost::is_measured() {
+        return compile(300);
+    }
+    // A walk from the start for each place would make it ninety times; so short a time varies more
+    // than what `assert_linear` allows for.
+    let (small, large) = (crate::cost::least(compile, 300), crate::cost::least(compile, 3_000));
+    assert!(large < small * 50, "3,000 expressions took {large:?}, 300 took {small:?}");
+}
+
+#[test]
 fn names_that_lead_nowhere_are_found_before_anything_runs() {
     let all = |text| {
         problems(text)
@@ -231,6 +282,11 @@ fn names_that_lead_nowhere_are_found_before_anything_runs() {
             all("${{ inputs.topic is strin }}"),
             all("${{ steps.done.txt }}"),
             all("${{ run.contextid }}"),
+            all("${{ run.error.clas }}"),
+            all("${{ steps.done.error.mesage }}"),
+            all("${{ steps.done['task'].state }}"),
+            all("${{ steps.done.message.txt }}"),
+            all("${{ steps.done.artifacts['note'].txt }}"),
             all("${{ colour }}"),
             all("${% for steps in inputs.list %}${% endfor %}"),
             all("${% set inputs = 1 %}"),
@@ -245,6 +301,11 @@ fn names_that_lead_nowhere_are_found_before_anything_runs() {
     expression::unknown-name strin did you mean `string`?
     expression::unknown-field txt did you mean `text`?
     expression::unknown-field contextid did you mean `context_id`?
+    expression::unknown-field clas did you mean `class`?
+    expression::unknown-field mesage did you mean `message`?
+    expression::unknown-field state a task has id, context_id
+    expression::unknown-field txt did you mean `text`?
+    expression::unknown-field txt did you mean `text`?
     expression::unknown-name colour an expression reads `inputs`, `steps` and `run`; text belongs in quotes
     expression::reserved-name steps choose another name
     expression::reserved-name inputs choose another name
@@ -312,6 +373,47 @@ fn each_limit_has_an_error_of_its_own() {
     let large = "${% set x = 'y' * 1000000 %}${% for a in range(9) %}${{ x }}${% endfor %}";
     assert_eq!(failure(large).0, "expression::result-too-large");
     assert_eq!(failure("${{ ['x' * 1000000] * 9 }}").0, "expression::result-too-large");
+}
+
+/// Test threads have the smallest stack in use, 2 MiB, and debug builds the largest frames.
+#[test]
+fn what_would_overflow_the_stack_is_refused_and_what_is_just_allowed_does_not() {
+    let most = depth::MAX_DEPTH;
+    let forms: [fn(usize) -> String; 10] = [
+        |count| format!("${{{{ 1{} }}}}", " + 1".repeat(count)),
+        |count| format!("${{{{ inputs.topic{} }}}}", " ~ 'x'".repeat(count - 1)),
+        |count| format!("${{{{ 'a'{} }}}}", " | upper".repeat(count)),
+        |count| format!("${{{{ inputs{} }}}}", ".topic".repeat(count)),
+        |count| format!("${{{{ inputs{} }}}}", "[0]".repeat(count)),
+        |count| format!("${{{{ {}1 }}}}", "not ".repeat(count)),
+        |count| format!("${{{{ {}1 }}}}", "-".repeat(count)),
+        |count| format!("${{{{ {}1{} }}}}", "(".repeat(count), ")".repeat(count)),
+        |count| format!("${{{{ 1{} }}}}", " if 1 else 1".repeat(count / 2)),
+        |count| format!("${{% if 1 %}}{}${{% endif %}}", "${% elif 1 %}".repeat(count)),
+    ];
+    for form in forms {
+        let _ = Expression::text(&form(most), Span::default(), &Source::new("w.yaml", ""));
+        for far_too_many in [most + 2, 4_000] {
+            let (code, _, _) = problems(&form(far_too_many)).remove(0);
+            assert_eq!(code, "expression::too-deep", "{}", &form(2));
+        }
+    }
+    assert_eq!(value(&forms[0](most)), json!(1 + most));
+    // Blocks are limited by the engine itself.
+    let nested = |levels: usize| {
+        let (start, end) = ("${% if 1 %}".repeat(levels), "${% endif %}".repeat(levels));
+        Expression::text(&format!("{start}x{end}"), Span::default(), &Source::new("w.yaml", ""))
+    };
+    assert!(nested(140).is_ok());
+    assert!(nested(200).is_err());
+}
+
+#[test]
+fn what_stands_side_by_side_is_not_deep() {
+    let terms = vec!["steps.done.text | default('x')"; 100].join(" ~ ");
+    compiled(&format!("${{{{ {terms} }}}}"));
+    let entries = vec!["'k': [1 + 2, (3 + 4) * 5]"; 1_000].join(", ");
+    compiled(&format!("${{{{ {{{entries}}} }}}}"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use minijinja::Value;
 use minijinja::value::{Enumerator, Object, Serde, ValueKind};
 use protocol::v1;
+use protocol::wkt::MAX_DEPTH;
 use serde_json::{Map, Value as Json};
 
 use super::MAX_RESULT_BYTES;
@@ -14,9 +15,6 @@ use super::names::STEP_FIELDS;
 use super::program::Trouble;
 use crate::result::{StepResult, artifact_data, artifact_text};
 use crate::scope::Scope;
-
-/// Nesting of a result; the same cap that guards `data` and metadata on the wire.
-const MAX_DEPTH: usize = 32;
 
 /// Everything in scope, built once for all expressions of one rendering; what no expression asks
 /// for is not converted.
@@ -177,13 +175,16 @@ fn serde_value(value: impl serde::Serialize) -> Value {
 /// is an error.
 pub(super) fn to_json(value: &Value) -> Result<Json, Trouble> {
     let mut budget = MAX_RESULT_BYTES;
-    convert(value, &mut budget, 0)
+    convert(value, &mut budget, MAX_DEPTH)
 }
 
-fn convert(value: &Value, budget: &mut usize, depth: usize) -> Result<Json, Trouble> {
-    if depth > MAX_DEPTH {
-        return Err(Trouble::other(format!("the result is nested deeper than {MAX_DEPTH} levels")));
-    }
+/// `levels` is how many lists and mappings may still lie inside each other.
+fn convert(value: &Value, budget: &mut usize, levels: usize) -> Result<Json, Trouble> {
+    let deeper = || {
+        levels.checked_sub(1).ok_or_else(|| {
+            Trouble::other(format!("the result is nested deeper than {MAX_DEPTH} levels"))
+        })
+    };
     match value.kind() {
         ValueKind::Undefined => Err(Trouble::undefined()),
         ValueKind::None => Ok(Json::Null),
@@ -194,8 +195,8 @@ fn convert(value: &Value, budget: &mut usize, depth: usize) -> Result<Json, Trou
             spend(budget, text.len())?;
             Ok(Json::String(text.to_owned()))
         }
-        ValueKind::Seq | ValueKind::Iterable => sequence(value, budget, depth).map(Json::Array),
-        ValueKind::Map => mapping(value, budget, depth).map(Json::Object),
+        ValueKind::Seq | ValueKind::Iterable => sequence(value, budget, deeper()?).map(Json::Array),
+        ValueKind::Map => mapping(value, budget, deeper()?).map(Json::Object),
         kind => Err(Trouble::other(format!("a value of kind {kind} cannot be a result"))),
     }
 }
@@ -207,17 +208,17 @@ fn number(value: &Value) -> Result<Json, Trouble> {
     }
 }
 
-fn sequence(value: &Value, budget: &mut usize, depth: usize) -> Result<Vec<Json>, Trouble> {
+fn sequence(value: &Value, budget: &mut usize, levels: usize) -> Result<Vec<Json>, Trouble> {
     let items = value.try_iter().map_err(|error| Trouble::other(error.kind().to_string()))?;
     let mut list = Vec::new();
     for item in items {
         spend(budget, 1)?;
-        list.push(convert(&item, budget, depth + 1)?);
+        list.push(convert(&item, budget, levels)?);
     }
     Ok(list)
 }
 
-fn mapping(value: &Value, budget: &mut usize, depth: usize) -> Result<Map<String, Json>, Trouble> {
+fn mapping(value: &Value, budget: &mut usize, levels: usize) -> Result<Map<String, Json>, Trouble> {
     let keys = value.try_iter().map_err(|error| Trouble::other(error.kind().to_string()))?;
     let mut map = Map::new();
     for key in keys {
@@ -225,7 +226,7 @@ fn mapping(value: &Value, budget: &mut usize, depth: usize) -> Result<Map<String
         spend(budget, name.len() + 1)?;
         let item =
             value.get_item(&key).map_err(|error| Trouble::other(error.kind().to_string()))?;
-        map.insert(name, convert(&item, budget, depth + 1)?);
+        map.insert(name, convert(&item, budget, levels)?);
     }
     Ok(map)
 }

@@ -10,7 +10,7 @@ use crate::step::ErrorClass;
 
 fn workflow(step: &str, rest: &str) -> Workflow {
     let text = format!(
-        "convoke: 1\nname: w\ninputs: {{topic: {{type: string}}, n: {{type: integer}}, doc: {{from: file}}}}\nsteps:\n  a: {{agent: x}}\n  off: {{agent: x}}\n  b:\n    agent: x\n{step}\n{rest}\n"
+        "convoke: 1\nname: w\ninputs: {{topic: {{type: string}}, n: {{type: integer}}, doc: {{from: file}}, deep: {{}}}}\nsteps:\n  a: {{agent: x}}\n  off: {{agent: x}}\n  b:\n    agent: x\n{step}\n{rest}\n"
     );
     let source = Source::new("w.yaml", &text);
     check(&source).unwrap_or_else(|problems| {
@@ -275,4 +275,19 @@ fn the_trip_of_this_project_gives_an_itinerary_and_the_bookings() {
     let failed = StepResult::new(StepState::Failed);
     scope.steps.insert("spa".to_owned(), Arc::new(failed));
     assert!(itinerary(&scope).ends_with("Spa: not booked\n"));
+}
+
+#[test]
+fn what_is_flat_enough_in_parts_may_be_too_deep_to_be_sent_together() {
+    let levels = wkt::MAX_DEPTH;
+    let around = |levels: usize| {
+        format!("{}\"${{{{ inputs.deep }}}}\"{}", "[".repeat(levels), "]".repeat(levels))
+    };
+    let step =
+        |levels: usize| workflow(&format!("    message: [{{data: {}}}]", around(levels)), "");
+    let mut scope = scope_with(result());
+    Arc::make_mut(&mut scope.inputs).insert("deep".to_owned(), json!([["x"]]));
+    let render = |levels: usize| render_message(&step(levels), 2, &scope);
+    assert!(render(levels - 2).is_ok());
+    assert_eq!(render(levels - 1).unwrap_err().diagnostic.code, "expression::too-deep");
 }

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use document::{Diagnostic, Entry, Node, Source, Span, Value, nearest};
 
+use registry::is_media_type;
+
 use super::duration;
+use crate::expression::is_template;
 
 /// Beyond this many problems hints are no longer searched for: they cost more than anyone would
 /// read.
@@ -45,7 +48,8 @@ impl<'s> Decoder<'s> {
     /// Reads a mapping with a closed set of keys.
     pub(super) fn fields<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Fields<'n> {
         let Value::Mapping(entries) = &node.value else {
-            self.expected(node, what, "a mapping");
+            let help = format!("write `KEY: VALUE` with keys of these: {}", known.join(", "));
+            self.expected_because(node, what, "a mapping", Some(&help));
             return Fields { entries: &[] };
         };
         for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
@@ -82,21 +86,34 @@ impl<'s> Decoder<'s> {
             Value::Mapping(entries) => entries,
             Value::Null => &[],
             _ => {
-                self.expected(node, what, "a mapping");
+                let help = "write `NAME: …` for each, without `-`";
+                self.expected_because(node, what, "a mapping", Some(help));
                 &[]
             }
         }
     }
 
     pub(super) fn expected(&mut self, node: &Node, what: &str, expected: &str) {
+        let help = match &node.value {
+            Value::Number(_) | Value::Bool(_) if expected == "a string" => Some("put it in quotes"),
+            _ => None,
+        };
+        self.expected_because(node, what, expected, help);
+    }
+
+    pub(super) fn expected_because(
+        &mut self,
+        node: &Node,
+        what: &str,
+        expected: &str,
+        help: Option<&str>,
+    ) {
         let message = format!("{what} must be {expected}, not {}", node.kind());
         let problem = Diagnostic::error("workflow::wrong-type", message)
             .at(node.head_span(), format!("{expected} goes here"));
-        let is_scalar = matches!(node.value, Value::Number(_) | Value::Bool(_));
-        self.report(if is_scalar && expected == "a string" {
-            problem.help("put it in quotes")
-        } else {
-            problem
+        self.report(match help {
+            Some(help) => problem.help(help),
+            None => problem,
         });
     }
 
@@ -123,10 +140,47 @@ impl<'s> Decoder<'s> {
         }
     }
 
+    /// Reads a string that is taken as it is written: an expression in it would be sent on, or looked
+    /// for, as text.
+    pub(super) fn literal(&mut self, node: &Node, what: &str) -> Option<String> {
+        let text = self.string(node, what)?;
+        if is_template(&text) {
+            let message = format!("{what} takes no expression");
+            self.invalid(node.span, message, "write the text itself");
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Reads a string that names something.
+    pub(super) fn name(&mut self, node: &Node, what: &str) -> Option<String> {
+        let name = self.literal(node, what)?;
+        if name.trim().is_empty() {
+            self.invalid(
+                node.span,
+                format!("{what} is empty"),
+                "give a name, or take the key away",
+            );
+            return None;
+        }
+        Some(name)
+    }
+
+    /// Reads a media type.
+    pub(super) fn media_type(&mut self, node: &Node, what: &str) -> Option<String> {
+        let text = self.literal(node, what)?;
+        if !is_media_type(&text) {
+            let message = format!("`{text}` is no media type");
+            self.invalid(node.span, message, "write it as in `text/plain` or `application/json`");
+        }
+        Some(text)
+    }
+
     /// Reads a list of strings; each with its node for positions.
     pub(super) fn strings<'n>(&mut self, node: &'n Node, what: &str) -> Vec<(String, &'n Node)> {
         let Value::Sequence(items) = &node.value else {
-            self.expected(node, what, "a list of strings");
+            let help = node.as_str().map(|text| format!("write it as a list: `[{text}]`"));
+            self.expected_because(node, what, "a list of strings", help.as_deref());
             return Vec::new();
         };
         let item_name = format!("each item of {what}");
@@ -142,7 +196,11 @@ impl<'s> Decoder<'s> {
     ) -> Option<u64> {
         let expected = format!("a whole number from {least} to {most}");
         let Value::Number(number) = &node.value else {
-            self.expected(node, what, &expected);
+            let is_like_one = node.as_str().is_some_and(|text| {
+                text.contains(|c: char| c.is_ascii_digit()) && !text.contains(char::is_alphabetic)
+            });
+            let help = "write digits only, without quotes, `_`, a sign or zeros before them";
+            self.expected_because(node, what, &expected, is_like_one.then_some(help));
             return None;
         };
         match number.as_u64().filter(|value| (least..=most).contains(value)) {

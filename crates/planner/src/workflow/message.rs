@@ -1,6 +1,8 @@
 //! `message`: a string, or a list of Parts.
 
 use document::{Diagnostic, Node, Span, Value};
+use serde_json::Value as Json;
+use url::Url;
 
 use super::Checker;
 use super::values::Reading;
@@ -52,11 +54,13 @@ impl Checker<'_, '_> {
                 parts.into_iter().collect()
             }
             _ => {
-                self.decoder.expected(
-                    node,
-                    &format!("`message` of {what}"),
-                    "a string or a list of Parts",
-                );
+                let help = match node.as_mapping() {
+                    Some(_) => "put `-` before its keys: a message is a list of Parts",
+                    None => "write text in quotes, or a list such as `[{text: …}]`",
+                };
+                let (what, expected) =
+                    (format!("`message` of {what}"), "a string or a list of Parts");
+                self.decoder.expected_because(node, &what, expected, Some(help));
                 None
             }
         }
@@ -68,12 +72,15 @@ impl Checker<'_, '_> {
             self.decoder.invalid(node.span, message, "write `text: …`");
             return None;
         }
+        let problems = self.decoder.problems.len();
         let fields = self.decoder.fields(node, "a Part", &KEYS);
         let entries = node.as_mapping()?;
         let contents: Vec<_> =
             entries.iter().filter(|entry| CONTENT_KEYS.contains(&entry.key.as_str())).collect();
         let content = match contents[..] {
             [content] => content,
+            // The key that should have held it has been reported.
+            [] if self.decoder.problems.len() > problems => return None,
             [] => {
                 let help = format!("give one of: {}", CONTENT_KEYS.join(", "));
                 self.decoder.invalid(
@@ -96,6 +103,9 @@ impl Checker<'_, '_> {
             |key| fields.get(key).and_then(|node| self.template(node, "message", reader.reads));
         let (media_type, filename, metadata) =
             (member("media_type"), member("filename"), member("metadata"));
+        if let (Some(Template::Literal(_)), Some(node)) = (&media_type, fields.get("media_type")) {
+            self.decoder.media_type(node, "`media_type` of a Part");
+        }
         if let (Some(Template::Literal(value)), Some(node)) = (&metadata, fields.get("metadata"))
             && !value.is_object()
         {
@@ -108,7 +118,7 @@ impl Checker<'_, '_> {
     fn content(&mut self, key: &str, node: &Node, reader: &mut Reader<'_>) -> Option<PartContent> {
         match key {
             "text" => self.textual(node, "`text` of a Part", reader).map(PartContent::Text),
-            "url" => self.textual(node, "`url` of a Part", reader).map(PartContent::Url),
+            "url" => self.link(node, reader).map(PartContent::Url),
             "data" => self.template(node, "message", reader.reads).map(PartContent::Data),
             "file" => self.file(node, reader),
             "artifacts" => self.artifacts(node, reader),
@@ -123,6 +133,17 @@ impl Checker<'_, '_> {
     fn textual(&mut self, node: &Node, what: &str, reader: &mut Reader<'_>) -> Option<Template> {
         self.decoder.string(node, what)?;
         self.template(node, "message", reader.reads)
+    }
+
+    fn link(&mut self, node: &Node, reader: &mut Reader<'_>) -> Option<Template> {
+        let template = self.textual(node, "`url` of a Part", reader)?;
+        if let Template::Literal(Json::String(text)) = &template
+            && Url::parse(text).is_err()
+        {
+            let message = format!("`{text}` is not a URL");
+            self.decoder.invalid(node.span, message, "write it in full, with `https://`");
+        }
+        Some(template)
     }
 
     /// `file` is the name of a file input, or an expression.

@@ -168,12 +168,9 @@ impl<'n> Checker<'_, 'n> {
             }
             return None;
         };
-        if let Some(name) = node.as_str() {
-            return Some(Selector::Match {
-                name: Some(name.to_owned()),
-                skill: None,
-                tags: Vec::new(),
-            });
+        if node.as_str().is_some() {
+            let name = self.decoder.name(node, &format!("`agent` of {what}"))?;
+            return Some(Selector::Match { name: Some(name), skill: None, tags: Vec::new() });
         }
         if node.as_mapping().is_none() {
             self.decoder.expected(node, &format!("`agent` of {what}"), "a name or a mapping");
@@ -189,6 +186,7 @@ impl<'n> Checker<'_, 'n> {
         what: &str,
         edges: &mut Edges,
     ) -> Option<Selector> {
+        let problems = self.decoder.problems.len();
         let fields = self.decoder.fields(node, &format!("`agent` of {what}"), &SELECTOR_KEYS);
         let entries = node.as_mapping().unwrap_or_default();
         let alone = entries.iter().find(|entry| entry.key == "url" || entry.key == "same_as");
@@ -206,30 +204,33 @@ impl<'n> Checker<'_, 'n> {
             edges.add(from, step, Reason { kind: ReasonKind::SameAs, span: node.span });
             return Some(Selector::SameAs(from));
         }
-        self.matching(node, fields, what)
-    }
-
-    fn matching(&mut self, node: &'n Node, fields: Fields<'n>, what: &str) -> Option<Selector> {
-        let name = fields
-            .get("name")
-            .and_then(|node| self.decoder.string(node, &format!("`name` of the agent of {what}")));
-        let skill = fields
-            .get("skill")
-            .and_then(|node| self.decoder.string(node, &format!("`skill` of the agent of {what}")));
-        let tags = match fields.get("tags") {
-            Some(node) => self.decoder.strings(node, &format!("`tags` of the agent of {what}")),
-            None => Vec::new(),
-        };
-        let tags: Vec<String> = tags.into_iter().map(|(tag, _)| tag).collect();
-        if name.is_none() && skill.is_none() && tags.is_empty() {
+        let selector = self.matching(fields, what);
+        // A key that is wrong was reported, and may be what should have selected.
+        let is_sound = self.decoder.problems.len() == problems;
+        if selector.is_none() && is_sound {
             let message = format!("`agent` of {what} selects no agent");
             let problem =
                 Diagnostic::error("workflow::empty-selector", message).at(node.head_span(), "");
             self.decoder
                 .report(problem.help("give a name, a skill, tags, a url or `same_as: STEP`"));
-            return None;
         }
-        Some(Selector::Match { name, skill, tags })
+        selector
+    }
+
+    fn matching(&mut self, fields: Fields<'n>, what: &str) -> Option<Selector> {
+        let mut named = |key: &str| {
+            self.decoder.name(fields.get(key)?, &format!("`{key}` of the agent of {what}"))
+        };
+        let (name, skill) = (named("name"), named("skill"));
+        let mut tags = Vec::new();
+        if let Some(node) = fields.get("tags") {
+            let list = format!("`tags` of the agent of {what}");
+            for (_, item) in self.decoder.strings(node, &list) {
+                tags.extend(self.decoder.name(item, &format!("a tag of the agent of {what}")));
+            }
+        }
+        let selects = name.is_some() || skill.is_some() || !tags.is_empty();
+        selects.then_some(Selector::Match { name, skill, tags })
     }
 
     /// Reads `outputs`, and the steps they read.
@@ -241,8 +242,12 @@ impl<'n> Checker<'_, 'n> {
             let what = format!("output `{}`", entry.key);
             let fields =
                 self.decoder.fields(&entry.value, &what, &["value", "media_type", "description"]);
-            let media_type = self.text(fields, "media_type");
-            let description = self.text(fields, "description");
+            let media_type = fields
+                .get("media_type")
+                .and_then(|node| self.decoder.media_type(node, &format!("`media_type` of {what}")));
+            let description = fields
+                .get("description")
+                .and_then(|node| self.decoder.literal(node, &format!("`description` of {what}")));
             match fields.get("value") {
                 Some(node) => {
                     let value = self.template(node, "value", &mut reads);

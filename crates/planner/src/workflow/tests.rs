@@ -129,10 +129,30 @@ fn a_step_changes_the_defaults_field_by_field() {
 
 #[test]
 fn delays_grow_by_the_factor_up_to_the_longest() {
+    let retry = Retry { attempts: u32::MAX, ..Retry::default() };
+    let delay = |attempt, jitter| {
+        let delay = retry.delay_after(attempt, ErrorClass::Timeout, jitter);
+        delay.map(|delay| delay.as_millis())
+    };
+    assert_eq!(
+        [1, 2, 3, 7, 8, u32::MAX - 1].map(|attempt| delay(attempt, 1.0)),
+        [Some(500), Some(1000), Some(2000), Some(30_000), Some(30_000), Some(30_000)]
+    );
+    assert_eq!([delay(2, 0.25), delay(2, 0.0), delay(2, 7.0)], [Some(250), Some(0), Some(1000)]);
+    let exact = Retry { jitter: Jitter::None, ..retry.clone() };
+    assert_eq!(
+        exact.delay_after(2, ErrorClass::Timeout, 0.25),
+        Some(Duration::from_secs(1)),
+        "without jitter nothing is drawn"
+    );
+}
+
+#[test]
+fn there_is_no_delay_where_nothing_is_tried_again() {
     let retry = Retry::default();
-    let delays: Vec<_> =
-        [1, 2, 3, 7, 8, u32::MAX].map(|attempt| retry.delay_after(attempt).as_millis()).into();
-    assert_eq!(delays, [500, 1000, 2000, 30_000, 30_000, 30_000]);
+    assert!(retry.delay_after(2, ErrorClass::Timeout, 1.0).is_some());
+    assert_eq!(retry.delay_after(3, ErrorClass::Timeout, 1.0), None, "the attempts are used up");
+    assert_eq!(retry.delay_after(1, ErrorClass::Rejected, 1.0), None, "`on` does not name it");
 }
 
 #[test]

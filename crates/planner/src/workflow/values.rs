@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use document::{Diagnostic, Entry, Node, Span, Value};
+use protocol::wkt::MAX_DEPTH;
 use serde_json::Value as Json;
 
 use super::{Checker, StepIndex};
@@ -44,6 +45,22 @@ impl Checker<'_, '_> {
         position: &'static str,
         reads: &mut Vec<Reading>,
     ) -> Option<Template> {
+        if let Some(span) = too_deep(node, MAX_DEPTH) {
+            let message = format!("what is sent nests at most {MAX_DEPTH} levels deep");
+            let problem = Diagnostic::error("workflow::too-deep", message)
+                .at(span, format!("level {} begins here", MAX_DEPTH + 1));
+            self.decoder.report(problem.help("flatten it, or send it as text or a file"));
+            return None;
+        }
+        self.template_within(node, position, reads)
+    }
+
+    fn template_within(
+        &mut self,
+        node: &Node,
+        position: &'static str,
+        reads: &mut Vec<Reading>,
+    ) -> Option<Template> {
         match &node.value {
             Value::String(text) if is_template(text) => {
                 let compiled = Expression::text(text, node.span, self.decoder.source);
@@ -61,7 +78,8 @@ impl Checker<'_, '_> {
         position: &'static str,
         reads: &mut Vec<Reading>,
     ) -> Option<Template> {
-        let items: Vec<_> = items.iter().map(|item| self.template(item, position, reads)).collect();
+        let items: Vec<_> =
+            items.iter().map(|item| self.template_within(item, position, reads)).collect();
         let items: Vec<Template> = items.into_iter().collect::<Option<_>>()?;
         if items.iter().all(|item| matches!(item, Template::Literal(_))) {
             return Some(Template::Literal(items.into_iter().map(literal).collect()));
@@ -86,7 +104,7 @@ impl Checker<'_, '_> {
                 );
             }
             values.push(
-                self.template(&entry.value, position, reads)
+                self.template_within(&entry.value, position, reads)
                     .map(|value| (entry.key.clone(), value)),
             );
         }
@@ -222,6 +240,19 @@ impl Checker<'_, '_> {
         let help = "name the step, as in `steps.NAME`, or list all \
                     that may be meant in the step's `needs`";
         self.decoder.report(problem.help(help));
+    }
+}
+
+/// Where a value has more than so many mappings and lists inside each other, if it has.
+fn too_deep(node: &Node, levels: usize) -> Option<Span> {
+    let items: Vec<&Node> = match &node.value {
+        Value::Sequence(items) => items.iter().collect(),
+        Value::Mapping(entries) => entries.iter().map(|entry| &entry.value).collect(),
+        _ => return None,
+    };
+    match levels.checked_sub(1) {
+        Some(levels) => items.into_iter().find_map(|item| too_deep(item, levels)),
+        None => Some(node.span),
     }
 }
 

@@ -65,8 +65,31 @@ fn everything_wrong_with_a_catalog_is_said_at_once() {
     catalog.yaml:11:13 catalog::wrong-type: `priority` has to be a whole number; 
     catalog.yaml:12:10 catalog::wrong-type: `tags` has to be a list of strings; 
     catalog.yaml:13:11 catalog::wrong-type: `owner` has to be a string; 
-    catalog.yaml:14:8 catalog::wrong-type: `url` has to be a string; 
+    catalog.yaml:14:8 catalog::wrong-type: `url` has to be a URL; 
     catalog.yaml:17:3 catalog::repeated-name: two agents are called `twice`; give one of them another name or alias
+    ");
+}
+
+#[test]
+fn a_url_that_cannot_be_fetched_is_refused_before_anything_is() {
+    let text = "agents:\n- url:\n- url: ''\n- url: nope\n- url: file:///etc/passwd\n- url: http://x:99999\n- url: https://me:secret@x.example\n- url: HTTPS://x.example\n";
+    let problems = read(Source::new("catalog.yaml", text)).unwrap_err();
+    let told = problems.diagnostics.iter().map(|problem| {
+        let line = problems.source_file.position(problem.span().unwrap().start).line;
+        format!(
+            "{line} {}: {}; {}\n",
+            problem.code,
+            problem.message,
+            problem.help.as_deref().unwrap_or_default()
+        )
+    });
+    assert_snapshot!(told.collect::<String>(), @"
+    2 catalog::wrong-type: `url` has to be a URL; 
+    3 catalog::url: `` is not the URL of a card; write it in full, as in `https://agents.example.com`
+    4 catalog::url: `nope` is not the URL of a card; write it in full, as in `https://agents.example.com`
+    5 catalog::url: `file:///etc/passwd` is not the URL of a card; it begins with `https://` or `http://`
+    6 catalog::url: `http://x:99999` is not the URL of a card; write it in full, as in `https://agents.example.com`
+    7 catalog::url: the URL holds credentials; take `user:password@` out of it
     ");
 }
 

@@ -35,7 +35,13 @@ fn broken(change: impl FnOnce(&mut Value)) -> String {
 fn words_are_cosmetic() {
     assert_eq!(drift(|_| {}), Drift::Cosmetic);
     assert_eq!(drift(|card| card["description"] = json!("Books all flights.")), Drift::Cosmetic);
-    assert_eq!(drift(|card| card["skills"][0]["tags"] = json!(["new"])), Drift::Cosmetic);
+    assert_eq!(drift(|card| card["skills"][0]["examples"] = json!(["new"])), Drift::Cosmetic);
+}
+
+#[test]
+fn what_an_agent_is_selected_by_or_called_with_is_more_than_words() {
+    assert_eq!(drift(|card| card["skills"][0]["tags"] = json!(["new"])), Drift::Additive);
+    assert_eq!(drift(|card| card["capabilities"] = json!({"streaming": true})), Drift::Additive);
 }
 
 #[test]

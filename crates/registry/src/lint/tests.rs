@@ -101,3 +101,35 @@ fn paths_become_json_pointers() {
     assert_eq!(pointer_of(r#"securitySchemes["a/b~]"].x.y"#), "/securitySchemes/a~1b~0]/x/y");
     assert_eq!(pointer_of(""), "");
 }
+
+#[test]
+fn media_types_that_are_none_are_noted() {
+    assert_snapshot!(findings(|card| {
+        card["defaultInputModes"] = json!(["text/plain; charset=utf-8", "text"]);
+        card["skills"][0]["outputModes"] = json!(["image/png", "not a/type", "a/b/c"]);
+    }), @"
+    warning card::media-type at /defaultInputModes/1: `text` is no media type; the agent's author has to write it as in `text/plain`
+    warning card::media-type at /skills/0/outputModes/1: `not a/type` is no media type; the agent's author has to write it as in `text/plain`
+    warning card::media-type at /skills/0/outputModes/2: `a/b/c` is no media type; the agent's author has to write it as in `text/plain`
+    ");
+}
+
+#[test]
+fn a_security_scheme_that_is_required_and_not_declared_is_noted() {
+    assert_snapshot!(findings(|card| {
+        card["securitySchemes"] = json!({"key": {"apiKeySecurityScheme": {"location": "header", "name": "X"}}});
+        card["securityRequirements"] = json!([{"schemes": {"key": {"list": []}}}, {"schemes": {"oauth": {"list": []}}}]);
+        card["skills"][0]["securityRequirements"] = json!([{"schemes": {"mtls": {"list": []}}}]);
+    }), @"
+    error card::undeclared-scheme at /securityRequirements/1: the security scheme `oauth` is required and not declared; the agent's author has to declare it under `securitySchemes`
+    error card::undeclared-scheme at /skills/0/securityRequirements/0: the security scheme `mtls` is required and not declared; the agent's author has to declare it under `securitySchemes`
+    ");
+}
+
+#[test]
+fn credentials_in_an_interface_url_are_noted_and_not_repeated() {
+    let found = findings(|card| {
+        card["supportedInterfaces"][0]["url"] = json!("https://me:secret@flights.example/a2a");
+    });
+    assert_snapshot!(found, @"error card::credentials-in-url at /supportedInterfaces/0/url: the interface URL holds credentials, and is not called; the agent's author has to take them out of the card, and to change them");
+}

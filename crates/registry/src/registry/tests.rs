@@ -320,3 +320,18 @@ async fn a_card_is_remembered_while_it_is_fresh() {
     assert_eq!(stale.get(&url).await.unwrap().card.version, "3");
     assert_eq!(stale.get(&url).await.unwrap().card.version, "4");
 }
+
+#[tokio::test]
+async fn a_card_in_a_catalog_is_refused_at_the_field_that_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = open(folder.path()).await;
+    let text = "agents:\n- card:\n    name: Spa\n    skills:\n    - id: 3\n- name: pool\n  card: {name: Pool}\n- card: {description: x}\n";
+    let report =
+        registry.apply(catalog(folder.path(), text), &options(false, false)).await.unwrap();
+    assert_snapshot!(shown(&report, SocketAddr::from(([127, 0, 0, 1], 1)), folder.path()), @"
+    failed    Spa: its skills[0].id cannot be read: invalid type: integer `3`, expected a string (FOLDER/catalog.yaml:5:7)
+    failed    a card without a name: it lacks name, supportedInterfaces, without which the agent cannot be called (FOLDER/catalog.yaml:8:3)
+    failed    pool: it lacks supportedInterfaces, without which the agent cannot be called (FOLDER/catalog.yaml:6:3)
+    0 added, 0 changed, 0 unchanged, 0 removed, 3 failed
+    ");
+}

@@ -3,17 +3,14 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use planner::{ErrorClass, OnError, StepError, StepState};
-use protocol::{card::Binding, client::Interface};
+use planner::{ErrorClass, OnError, StepState};
 
-use super::{Shape, StepId, StepIndex, shape_of};
-use crate::{
-    body::{Body, Json},
-    run::{
-        Effect, Failure, Header, Input, Intent, Outcome, Pause, PauseKind, RemoteTask, Rendered,
-        Run, RunEvent, Wait,
-    },
+use super::{
+    Shape, StepId, StepIndex,
+    facts::{body, error, failed, id, intent, paused, succeeded},
+    shape_of,
 };
+use crate::run::{Effect, Header, Input, Outcome, PauseKind, RemoteTask, Rendered, Run, RunEvent};
 
 /// What happens to a step, whenever it is tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -339,61 +336,6 @@ fn end_of(fate: Fate) -> StepState {
         Fate::FailsThenBinds(_) | Fate::Fails | Fate::CannotRender => StepState::Failed,
         Fate::IsSkipped => StepState::Skipped,
     }
-}
-
-fn id(index: StepIndex) -> StepId {
-    StepId::new(&format!("s{}", index.0))
-}
-
-fn body(text: &str) -> Body {
-    Body::Inline(Json::of(&text).expect("a string is JSON"))
-}
-
-fn intent(index: StepIndex, attempt: u32, purpose: &str) -> Arc<Intent> {
-    Arc::new(Intent {
-        message_id: format!("{}-{attempt}-{purpose}", index.0),
-        agent: "a".to_owned(),
-        interface: Interface {
-            url: "http://127.0.0.1:1".to_owned(),
-            binding: Binding::JsonRpc,
-            tenant: String::new(),
-            version: "1.0".to_owned(),
-        },
-        streaming: true,
-        message: body("message"),
-    })
-}
-
-fn succeeded(index: StepIndex, attempt: u32, at: Timestamp) -> Input {
-    Input::Succeeded { step: id(index), attempt, at, task: None, result: body("result") }
-}
-
-fn paused(index: StepIndex, attempt: u32, at: Timestamp, kind: PauseKind, turn: u32) -> Input {
-    Input::Paused {
-        step: id(index),
-        attempt,
-        at,
-        task: RemoteTask { task_id: format!("t{}-{attempt}", index.0), context_id: "c".to_owned() },
-        pause: Pause { kind, message_id: None, question: Some(body(&format!("question {turn}"))) },
-    }
-}
-
-fn failed(index: StepIndex, attempt: u32, at: Timestamp, class: ErrorClass) -> Input {
-    Input::Failed {
-        step: id(index),
-        attempt,
-        at,
-        failure: Box::new(Failure {
-            error: error(class, attempt),
-            result: body("error"),
-            remote_ended: class == ErrorClass::Rejected,
-            wait: Wait::default(),
-        }),
-    }
-}
-
-fn error(class: ErrorClass, attempt: u32) -> StepError {
-    StepError { step: String::new(), class, message: "as the world wants it".to_owned(), attempt }
 }
 
 /// A small generator: the schedule is a function of the seed.

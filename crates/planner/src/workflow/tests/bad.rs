@@ -334,6 +334,7 @@ fn wrong_types_say_what_is_expected() {
        ·          ╰── a list of strings goes here
      5 │ parallel: many
        ╰────
+      help: write it as a list: `[travel]`
 
     workflow::wrong-type
 
@@ -385,6 +386,7 @@ fn wrong_types_in_a_step_say_what_is_expected() {
        ·                            ┬
        ·                            ╰── a string or a list of Parts goes here
        ╰────
+      help: write text in quotes, or a list such as `[{text: …}]`
 
     workflow::wrong-type
 
@@ -395,6 +397,7 @@ fn wrong_types_in_a_step_say_what_is_expected() {
        ·                                      ┬
        ·                                      ╰── a list of strings goes here
        ╰────
+      help: write it as a list: `[b]`
 
     workflow::invalid-value
 
@@ -412,10 +415,11 @@ fn wrong_types_in_a_step_say_what_is_expected() {
 #[test]
 fn a_file_of_another_shape_says_what_a_workflow_is() {
     insta::assert_snapshot!([shown(""), shown("- a\n"), shown("{}\n")].join("\n"), @r#"
-    workflow::wrong-type
+    workflow::invalid-value
 
-      × a workflow must be a mapping, not nothing
-      │ at trip.yaml:1:1 a mapping goes here
+      × there is no workflow in this file
+      │ at trip.yaml:1:1
+      help: begin with `convoke: 1`, then `name: …` and `steps:`
 
     workflow::wrong-type
 
@@ -425,6 +429,8 @@ fn a_file_of_another_shape_says_what_a_workflow_is() {
        ·   ┬
        ·   ╰── a mapping goes here
        ╰────
+      help: write `KEY: VALUE` with keys of these: convoke, name, title, description, tags, examples,
+            inputs, agents, defaults, parallel, timeout, steps, outputs
 
     workflow::missing-key
 
@@ -567,6 +573,9 @@ fn parts_that_cannot_be_right_are_refused() {
         part("[{text: a, metadata: 5}]"),
         part("[{data: {'${{ run.id }}': 1}}]"),
         part("[{txt: a}]"),
+        part("[{text: a, media_type: ''}]"),
+        part("[{text: a, media_type: text}]"),
+        part("[{url: hotel.pdf}]"),
     ];
     insta::assert_snapshot!(all.concat().join("\n"), @r#"
     workflow::invalid-value at []
@@ -581,6 +590,111 @@ fn parts_that_cannot_be_right_are_refused() {
     workflow::wrong-type at 5
     workflow::invalid-value at '${{ run.id }}'
     workflow::unknown-key at txt
-    workflow::invalid-value at txt
+    workflow::invalid-value at ''
+    workflow::invalid-value at text
+    workflow::invalid-value at hotel.pdf
     "#);
+}
+
+/// `MESSAGE; HELP` of every problem.
+fn told(text: &str) -> Vec<String> {
+    let problems = super::check(&super::source(text)).map(|_| ()).unwrap_err();
+    let words =
+        |it: document::Diagnostic| format!("{}; {}", it.message, it.help.unwrap_or_default());
+    problems.into_iter().map(words).collect()
+}
+
+#[test]
+fn a_selector_names_something_and_takes_no_expression() {
+    let agent = |agent: &str| {
+        told(&format!("convoke: 1\nname: w\nsteps:\n  a: {{agent: {agent}}}\n")).join(" / ")
+    };
+    let all = [
+        agent("''"),
+        agent("'${{ inputs.x }}'"),
+        agent("{skill: ' '}"),
+        agent("{tags: [a, '']}"),
+        agent("{tags: ['${{ inputs.x }}']}"),
+        agent("{tags: travel}"),
+        agent("{any_tags: [a]}"),
+        agent("{url: 'http://u:secret@x'}"),
+        agent("{url: 'http://x:99999'}"),
+        agent("{url: 'http://[::1'}"),
+        agent("{url: 'http://${{ inputs.x }}'}"),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r"
+    `agent` of step `a` is empty; give a name, or take the key away
+    `agent` of step `a` takes no expression; write the text itself
+    `skill` of the agent of step `a` is empty; give a name, or take the key away
+    a tag of the agent of step `a` is empty; give a name, or take the key away
+    a tag of the agent of step `a` takes no expression; write the text itself
+    `tags` of the agent of step `a` must be a list of strings, not a string; write it as a list: `[travel]`
+    `any_tags` is not a key of `agent` of step `a`; known keys: name, skill, tags, url, same_as
+    the URL of step `a` holds credentials; take `user:password@` out of it
+    `http://x:99999` is not the URL of an agent; write it in full, as in `https://agents.example.com`
+    `http://[::1` is not the URL of an agent; write it in full, as in `https://agents.example.com`
+    the URL of step `a` takes no expression; write the text itself
+    ");
+    super::checked("convoke: 1\nname: w\nsteps:\n  a: {agent: {url: 'HTTP://[::1]:80/x'}}\n");
+}
+
+#[test]
+fn what_an_alias_repeats_is_reported_once() {
+    let text =
+        "convoke: 1\nname: w\nsteps:\n  a: &a {agent: x, message: '${{ inputs.q }}'}\n  b: *a\n";
+    assert_eq!(codes(text), ["workflow::unknown-input at inputs.q"]);
+}
+
+#[test]
+fn a_schema_is_explained_in_words_of_its_author() {
+    let input = |schema: &str| {
+        told(&format!("convoke: 1\nname: w\ninputs: {{i: {schema}}}\nsteps: {{a: {{agent: x}}}}\n"))
+            .join(" / ")
+    };
+    let all = [
+        input("{type: strin}"),
+        input("{items: {type: text}}"),
+        input("{$ref: 'http://example.com/s.json'}"),
+        input("{$ref: '#/$defs/none'}"),
+        input("{pattern: '('}"),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r##"
+    input `i` has no valid JSON Schema: `strin` is no type; did you mean `string`?
+    input `i` has no valid JSON Schema: `text` is no type; the types are: string, integer, number, boolean, object, array, null
+    input `i` refers to a schema outside this input, and none is fetched; put the schema under `$defs` of the input: `$ref: "#/$defs/NAME"`
+    input `i` has no valid JSON Schema: Pointer '/$defs/none' does not exist; correct the keyword, or take it away
+    input `i` has no valid JSON Schema: "(" is not a "regex"; correct the keyword, or take it away
+    "##);
+    let value = "{type: object, default: {$ref: elsewhere}, $defs: {s: {type: string}}}";
+    super::checked(&format!(
+        "convoke: 1\nname: w\ninputs: {{i: {value}}}\nsteps: {{a: {{agent: x}}}}\n"
+    ));
+}
+
+#[test]
+fn what_is_sent_nests_no_deeper_than_it_can_travel() {
+    let nested = |levels: usize| {
+        let data = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        with("", &format!("    message: [{{data: {data}}}]"))
+    };
+    super::checked(&nested(protocol::wkt::MAX_DEPTH));
+    assert_eq!(codes(&nested(protocol::wkt::MAX_DEPTH + 1)), ["workflow::too-deep at []"]);
+}
+
+#[test]
+fn the_shape_that_was_meant_is_shown() {
+    let all = [
+        told("convoke: 1\nname: w\nsteps: [{id: a, agent: x}]\n"),
+        told(&with("", "    message: {text: hi}")),
+        told(&with("parallel: 010", "")),
+        told(&with("", "    retry: 3")),
+        told(&with("outputs: {o: {value: 1, media_type: json}}", "")),
+    ];
+    insta::assert_snapshot!(all.concat().join("\n"), @r"
+    `steps` must be a mapping, not a list; write `NAME: …` for each, without `-`
+    `message` of step `a` must be a string or a list of Parts, not a mapping; put `-` before its keys: a message is a list of Parts
+    `parallel` must be a whole number from 1 to 10000, not a string; write digits only, without quotes, `_`, a sign or zeros before them
+    `retry` of step `a` must be a mapping, not a number; write `KEY: VALUE` with keys of these: attempts, backoff, on
+    `json` is no media type; write it as in `text/plain` or `application/json`
+    ");
 }

@@ -1,0 +1,73 @@
+//! What the world says, put together: every fact is a function of step, attempt and kind.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use planner::{ErrorClass, StepError};
+use protocol::{card::Binding, client::Interface};
+
+use crate::{
+    body::{Body, Json},
+    run::{Failure, Input, Intent, Pause, PauseKind, RemoteTask, StepId, StepIndex, Wait},
+};
+
+pub(super) fn id(index: StepIndex) -> StepId {
+    StepId::new(&format!("s{}", index.0))
+}
+
+pub(super) fn body(text: &str) -> Body {
+    Body::Inline(Json::of(&text).expect("a string is JSON"))
+}
+
+pub(super) fn intent(index: StepIndex, attempt: u32, purpose: &str) -> Arc<Intent> {
+    Arc::new(Intent {
+        message_id: format!("{}-{attempt}-{purpose}", index.0),
+        agent: "a".to_owned(),
+        interface: Interface {
+            url: "http://127.0.0.1:1".to_owned(),
+            binding: Binding::JsonRpc,
+            tenant: String::new(),
+            version: "1.0".to_owned(),
+        },
+        streaming: true,
+        message: body("message"),
+    })
+}
+
+pub(super) fn succeeded(index: StepIndex, attempt: u32, at: Timestamp) -> Input {
+    Input::Succeeded { step: id(index), attempt, at, task: None, result: body("result") }
+}
+
+pub(super) fn paused(
+    index: StepIndex,
+    attempt: u32,
+    at: Timestamp,
+    kind: PauseKind,
+    turn: u32,
+) -> Input {
+    Input::Paused {
+        step: id(index),
+        attempt,
+        at,
+        task: RemoteTask { task_id: format!("t{}-{attempt}", index.0), context_id: "c".to_owned() },
+        pause: Pause { kind, message_id: None, question: Some(body(&format!("question {turn}"))) },
+    }
+}
+
+pub(super) fn failed(index: StepIndex, attempt: u32, at: Timestamp, class: ErrorClass) -> Input {
+    Input::Failed {
+        step: id(index),
+        attempt,
+        at,
+        failure: Box::new(Failure {
+            error: error(class, attempt),
+            result: body("error"),
+            remote_ended: class == ErrorClass::Rejected,
+            wait: Wait::default(),
+        }),
+    }
+}
+
+pub(super) fn error(class: ErrorClass, attempt: u32) -> StepError {
+    StepError { step: String::new(), class, message: "as the world wants it".to_owned(), attempt }
+}
