@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use http::StatusCode;
+use ::http::StatusCode;
 
 use crate::{
     error::{Error, ErrorKind},
@@ -144,6 +144,13 @@ impl ClientError {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.class.retry() == Retry::Again
+    }
+
+    /// Tells whether the failure is that there is nothing at the address, or not for this verb.
+    pub(super) fn is_missing(&self) -> bool {
+        self.remote.is_none()
+            && self.delivery == Delivery::Answered
+            && matches!(self.class, FailureClass::NotFound | FailureClass::Unsupported)
     }
 
     fn new(
