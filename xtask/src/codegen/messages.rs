@@ -58,7 +58,10 @@ fn module(file: &FileDescriptor) -> Module {
 
 fn configuration(service: &Rc<RefCell<String>>) -> Config {
     let mut config = Config::new();
-    let tonic = tonic_prost_build::configure().build_client(false).build_transport(false);
+    let tonic = tonic_prost_build::configure()
+        .build_client(false)
+        .build_transport(false)
+        .codec_path("super::super::codec::Codec");
     config.service_generator(Box::new(Apart {
         tonic: tonic.service_generator(),
         code: service.clone(),

@@ -90,13 +90,13 @@ impl Call {
         let accept = if streams { format!("{EVENT_STREAM}, {accept}") } else { accept.to_owned() };
         let builder = client.outbound.request(method, &url);
         let mut builder = builder.map_err(|error| self.transport(&error))?;
+        if let Some(body) = body {
+            builder = builder.header(header::CONTENT_TYPE, content_type).body(body);
+        }
         builder = builder.header(header::ACCEPT, accept);
         builder = builder.header(VERSION_HEADER, client.version.clone());
         if let Some(extensions) = &client.extensions {
             builder = builder.header(EXTENSIONS_HEADER, extensions.clone());
-        }
-        if let Some(body) = body {
-            builder = builder.header(header::CONTENT_TYPE, content_type).body(body);
         }
         client.outbound.send(&client.url, builder).await.map_err(|error| self.transport(&error))
     }

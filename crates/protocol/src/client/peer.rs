@@ -92,6 +92,11 @@ impl Peer {
         Peer { clients, preferred: self.preferred }
     }
 
+    /// Returns the interfaces that can be called, in the agent's order.
+    pub fn interfaces(&self) -> impl Iterator<Item = &Interface> {
+        self.clients.iter().map(Client::interface)
+    }
+
     /// Returns the client of the interface that answered last, or of the first.
     #[must_use]
     pub fn preferred(&self) -> &Client {

@@ -173,7 +173,7 @@ pub(super) fn failure(
 }
 
 /// An error the agent answered. The reason in its details decides, then the name of its status where
-/// that says more than the HTTP status, then the HTTP status.
+/// that says more than HTTP's 400, then the HTTP status.
 fn remote(
     call: &Call,
     object: StatusObject,
@@ -181,10 +181,11 @@ fn remote(
     retry_after: Option<Duration>,
 ) -> ClientError {
     let operation = call.operation;
+    let http = status.map(|status| status.as_u16()).or(u16::try_from(object.code).ok());
     let named = [GrpcCode::FailedPrecondition, GrpcCode::Unimplemented]
         .into_iter()
+        .filter(|_| http == Some(400))
         .find(|code| object.status.as_deref() == Some(code.name()));
-    let http = status.map(|status| status.as_u16()).or(u16::try_from(object.code).ok());
     let of_code = named
         .and_then(|code| ErrorKind::from_grpc(code as i32, operation))
         .or_else(|| ErrorKind::from_rest(http?, operation));

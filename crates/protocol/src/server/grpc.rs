@@ -1,5 +1,6 @@
 //! The gRPC binding (A2A §10), on the same port as the others.
 
+mod codec;
 mod stubs;
 
 use std::sync::Arc;

@@ -138,6 +138,17 @@ mod tests {
             shown(&Method::GET, "/tasks/%ff"),
             shown(&Method::GET, ""),
         ];
-        insta::assert_snapshot!(lines.join("\n"));
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        GetTask - [("id", "x:cancel")]
+        Verb(["GET"])
+        CancelTask - [("id", "x:cancel")]
+        Verb(["POST", "GET"])
+        Path
+        GetTask - [("id", "tasks")]
+        Verb(["GET"])
+        Path
+        Path
+        Path
+        "#);
     }
 }
