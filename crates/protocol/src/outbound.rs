@@ -262,20 +262,23 @@ impl Outbound {
     }
 
     /// Sends a request over HTTP/2 alone, as gRPC needs it, and returns its answer's head; its body
-    /// carries the trailers. The same guard judges it.
+    /// carries the trailers. The same guard judges it; errors name `url`.
     ///
     /// # Errors
     /// As [`Outbound::request`] and [`Outbound::send`].
     pub(crate) async fn send_http2(
         &self,
+        url: &Url,
         request: http::Request<Bytes>,
     ) -> Result<Response, OutboundError> {
-        let url = self.check(&request.uri().to_string())?;
-        let why = |error: &reqwest::Error| deepest(error);
-        let request = reqwest::Request::try_from(request)
-            .map_err(|error| OutboundError::Url { url: url.to_string(), why: why(&error) })?;
-        let sent = self.http2(&url)?.execute(request).await;
-        sent.map_err(|error| self.failure(&url, &error))
+        let bad = |error: reqwest::Error| OutboundError::Url {
+            url: url.to_string(),
+            why: deepest(&error),
+        };
+        let request = reqwest::Request::try_from(request).map_err(bad)?;
+        let target = self.check(request.url().as_str())?;
+        let sent = self.http2(&target)?.execute(request).await;
+        sent.map_err(|error| self.failure(url, &error))
     }
 
     /// Sends a request and returns its answer's head. Dropping the future gives the request up.

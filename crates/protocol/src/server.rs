@@ -51,6 +51,7 @@ pub fn router_with_limits(service: Arc<dyn A2aService>, limits: ServerLimits) ->
     let card = well_known::Card::new(service, limits.card_max_age);
     Router::new()
         .route("/", post(jsonrpc::answer))
+        .route(HTTP_JSON_PATH, any(rest::answer))
         .route(&format!("{HTTP_JSON_PATH}/{{*path}}"), any(rest::answer))
         .route(GRPC_PATH, post(grpc::answer))
         .with_state(endpoint)

@@ -82,10 +82,12 @@ impl Call {
 
     /// The answer is of another binding than the call.
     pub(super) fn misdirected(&self, found: &str) -> ClientError {
-        let binding = self.client.interface.binding;
-        self.invalid(&format!(
-            "{found}, and it was called by {binding}; look at the bindings in the agent's card"
-        ))
+        ClientError::misdirected(self.operation, self.place(), found)
+    }
+
+    /// The address that is called, and as what.
+    pub(super) fn place(&self) -> (&str, Binding) {
+        (self.url(), self.client.interface.binding)
     }
 
     pub(super) fn transport(&self, error: &OutboundError) -> ClientError {

@@ -15,6 +15,7 @@ use tonic::{
     Code, Status, Streaming, body::Body, client::Grpc, codegen::Service, metadata::MetadataMap,
 };
 use tonic_prost::ProstCodec;
+use url::Url;
 
 use super::{
     ClientError,
@@ -53,7 +54,7 @@ where
     let mut client = client(call, call.client.limits.max_response_bytes)?;
     let codec = ProstCodec::<R, T>::default();
     let answered = client.unary(outgoing(call, request), path(call), codec).await;
-    Ok(answered.map_err(|status| failure(call, &status))?.into_inner())
+    Ok(answered.map_err(|status| failure(call, &status, false))?.into_inner())
 }
 
 /// Calls and opens a stream of events.
@@ -61,7 +62,7 @@ pub(super) async fn stream<R: Request>(call: &Call, request: R) -> Result<Source
     let mut client = client(call, call.client.limits.max_event_bytes)?;
     let codec = ProstCodec::<R, StreamResponse>::default();
     let answered = client.server_streaming(outgoing(call, request), path(call), codec).await;
-    Ok(Source::Grpc(answered.map_err(|status| failure(call, &status))?.into_inner()))
+    Ok(Source::Grpc(answered.map_err(|status| failure(call, &status, false))?.into_inner()))
 }
 
 /// Waits for the next event.
@@ -69,11 +70,11 @@ pub(super) async fn next(
     call: &Call,
     events: &mut Streaming<StreamResponse>,
 ) -> Result<Option<StreamResponse>, ClientError> {
-    events.message().await.map_err(|status| failure(call, &status))
+    events.message().await.map_err(|status| failure(call, &status, true))
 }
 
 fn client(call: &Call, max_bytes: usize) -> Result<Grpc<Channel>, ClientError> {
-    let outbound = call.client.outbound.clone();
+    let (outbound, url) = (call.client.outbound.clone(), call.client.url.clone());
     let origin: Uri =
         call.url().trim_end_matches('/').parse().map_err(|error: ::http::uri::InvalidUri| {
             call.transport(&OutboundError::Url {
@@ -81,7 +82,7 @@ fn client(call: &Call, max_bytes: usize) -> Result<Grpc<Channel>, ClientError> {
                 why: error.to_string(),
             })
         })?;
-    Ok(Grpc::with_origin(Channel { outbound }, origin).max_decoding_message_size(max_bytes))
+    Ok(Grpc::with_origin(Channel { outbound, url }, origin).max_decoding_message_size(max_bytes))
 }
 
 fn path(call: &Call) -> PathAndQuery {
@@ -102,6 +103,8 @@ fn outgoing<R>(call: &Call, message: R) -> tonic::Request<R> {
 /// Carries tonic's requests over the guarded client.
 struct Channel {
     outbound: Outbound,
+    /// The interface's, which errors name.
+    url: Url,
 }
 
 /// Why there is no gRPC answer; travels inside tonic's status.
@@ -129,11 +132,11 @@ impl Service<::http::Request<Body>> for Channel {
 
     /// Every A2A request is one message, so it is sent as one piece.
     fn call(&mut self, request: ::http::Request<Body>) -> Self::Future {
-        let outbound = self.outbound.clone();
+        let (outbound, url) = (self.outbound.clone(), self.url.clone());
         Box::pin(async move {
             let (parts, body) = request.into_parts();
             let body: Bytes = body.collect().await?.to_bytes();
-            let sent = outbound.send_http2(::http::Request::from_parts(parts, body)).await;
+            let sent = outbound.send_http2(&url, ::http::Request::from_parts(parts, body)).await;
             let response = sent.map_err(Failure::from)?;
             if content_type(response.headers()).starts_with("application/grpc") {
                 return Ok(response.into());
@@ -150,10 +153,20 @@ async fn strange(response: Response) -> Failure {
     Failure::Strange { status, content_type: kind, retry_after: after, excerpt: excerpt(&body) }
 }
 
-/// Says what a status means: one of our own making by what is inside, one of the agent's by the
-/// reason in its details, then by its code.
-fn failure(call: &Call, status: &Status) -> ClientError {
+/// Says what a status means: one of our own making by what is inside or by tonic's words, one of the
+/// agent's by the reason in its details, then by its code. An open stream has been answered.
+fn failure(call: &Call, status: &Status, is_open: bool) -> ClientError {
+    let broken = |why: String| {
+        let error = OutboundError::Broken { url: call.url().to_owned(), why };
+        ClientError::transport(call.operation, &error, is_open)
+    };
     match cause::<Failure>(status) {
+        // Our side found that the other does not write HTTP/2.
+        Some(Failure::Outbound(OutboundError::Broken { why, .. }))
+            if why.starts_with("connection error detected") =>
+        {
+            return call.misdirected(&format!("it does not speak HTTP/2 ({why})"));
+        }
         Some(Failure::Outbound(error)) => return call.transport(error),
         Some(Failure::Strange { status, content_type, retry_after, excerpt }) => {
             return unlike_grpc(call, *status, content_type, *retry_after, excerpt);
@@ -161,16 +174,22 @@ fn failure(call: &Call, status: &Status) -> ClientError {
         None => {}
     }
     if let Some(error) = cause::<reqwest::Error>(status) {
-        let broken = OutboundError::Broken { url: call.url().to_owned(), why: deepest(error) };
-        return ClientError::transport(call.operation, &broken, true);
+        return broken(deepest(error));
     }
-    // tonic's words for what went wrong on our side of the wire.
-    let said = status.message();
-    if said.contains("message length too large") || said.starts_with("failed to decode Protobuf") {
-        return call.invalid(said);
+    match status.message() {
+        said if said.starts_with("protocol error: missing grpc-status") => {
+            broken("it ended without a status".to_owned())
+        }
+        said if status.details().is_empty() && OURS.iter().any(|words| said.contains(words)) => {
+            call.invalid(said)
+        }
+        _ => remote(call, status),
     }
-    remote(call, status)
 }
+
+/// How tonic's words begin for answers that cannot be read.
+const OURS: [&str; 3] =
+    ["message length too large", "failed to decode Protobuf message: ", "protocol error: "];
 
 fn remote(call: &Call, status: &Status) -> ClientError {
     let code = status.code() as i32;
@@ -192,10 +211,10 @@ fn unlike_grpc(
     excerpt: &str,
 ) -> ClientError {
     if !matches!(status.as_u16(), 200 | 400 | 404 | 405 | 415) {
-        return ClientError::status(call.operation, call.url(), status, retry_after, excerpt);
+        return ClientError::status(call.operation, call.place(), status, retry_after, excerpt);
     }
     let kind = if content_type.is_empty() { "without a content type" } else { content_type };
-    call.misdirected(&format!("it answered HTTP {status}, {kind}, and no gRPC"))
+    call.misdirected(&format!("it answered HTTP {status}, {kind}, and not gRPC"))
 }
 
 /// Finds an error of a type among the causes of a status.

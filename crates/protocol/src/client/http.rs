@@ -121,7 +121,7 @@ impl Call {
             Binding::JsonRpc | Binding::Grpc => jsonrpc::failure(self, status, &body, retry_after),
         };
         Err(said.unwrap_or_else(|| {
-            ClientError::status(operation, url, status, retry_after, &excerpt(&body))
+            ClientError::status(operation, self.place(), status, retry_after, &excerpt(&body))
         }))
     }
 

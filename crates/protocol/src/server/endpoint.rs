@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::{
@@ -23,11 +23,13 @@ pub(super) struct Endpoint {
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
     pub(super) error: Error,
+    /// The verbs that are taken instead.
+    pub(super) allow: Option<HeaderValue>,
 }
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, kind: ErrorKind, message: String) -> Refusal {
-        Refusal { status, error: Error::new(kind, message) }
+        Refusal { status, error: Error::new(kind, message), allow: None }
     }
 }
 

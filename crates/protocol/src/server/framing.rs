@@ -124,7 +124,11 @@ impl Framing {
 
     /// Answers with an error that brings its own HTTP status.
     pub(super) fn refuse(&self, refusal: &Refusal) -> Response {
-        self.failure_as(refusal.status, &refusal.error)
+        let mut response = self.failure_as(refusal.status, &refusal.error);
+        if let Some(verbs) = &refusal.allow {
+            response.headers_mut().insert(header::ALLOW, verbs.clone());
+        }
+        response
     }
 
     fn failure_as(&self, status: StatusCode, error: &Error) -> Response {

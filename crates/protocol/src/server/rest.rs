@@ -74,17 +74,21 @@ async fn take(endpoint: &Endpoint, parts: &Parts, body: Body) -> Result<(Place, 
 
 fn refusal(parts: &Parts, miss: &Miss) -> Refusal {
     let (method, path) = (&parts.method, parts.uri.path());
-    let (status, message) = match miss {
-        Miss::Path => (
-            StatusCode::NOT_FOUND,
-            format!("there is nothing at {path}; A2A's paths are like {HTTP_JSON_PATH}/tasks/ID"),
-        ),
-        Miss::Verb(verbs) => (
-            StatusCode::METHOD_NOT_ALLOWED,
-            format!("{path} does not take {method}; it takes {}", verbs.join(" and ")),
-        ),
-    };
-    Refusal::new(status, ErrorKind::MethodNotFound, message)
+    match miss {
+        Miss::Path => {
+            let message = format!(
+                "there is nothing at {path}; A2A's paths are like {HTTP_JSON_PATH}/tasks/ID"
+            );
+            Refusal::new(StatusCode::NOT_FOUND, ErrorKind::MethodNotFound, message)
+        }
+        Miss::Verb(verbs) => {
+            let message =
+                format!("{path} does not take {method}; it takes {}", verbs.join(" and "));
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            let refusal = Refusal::new(status, ErrorKind::MethodNotFound, message);
+            Refusal { allow: HeaderValue::from_str(&verbs.join(", ")).ok(), ..refusal }
+        }
+    }
 }
 
 async fn dispatch(

@@ -116,13 +116,13 @@ async fn answers_that_are_not_grpc_say_so() {
         lines.push(line(&error, &address));
     }
     insta::assert_snapshot!(lines.join("\n"), @r"
-    InvalidResponse - Answered: the answer of http://agent/ is not usable: it answered HTTP 200 OK, text/html, and no gRPC, and it was called by GRPC; look at the bindings in the agent's card; check that the address is an A2A interface, and tell its operator
-    InvalidResponse - Answered: the answer of http://agent/ is not usable: it answered HTTP 404 Not Found, application/json, and no gRPC, and it was called by GRPC; look at the bindings in the agent's card; check that the address is an A2A interface, and tell its operator
+    InvalidResponse - Answered: the answer of http://agent/ is not usable: it answered HTTP 200 OK, text/html, and not gRPC, and was called by GRPC; check in the agent's card which binding this address is of
+    InvalidResponse - Answered: the answer of http://agent/ is not usable: it answered HTTP 404 Not Found, application/json, and not gRPC, and was called by GRPC; check in the agent's card which binding this address is of
     Unavailable UNAVAILABLE Answered: http://agent/ answered HTTP 503 Service Unavailable: upstream connect error; try again later
     Unauthorized UNAUTHENTICATED Answered: http://agent/ answered HTTP 401 Unauthorized: who are you?; check the credentials for this agent
-    Internal - Answered: http://agent/ answered: protocol error: missing grpc-status trailer, stream was terminated without a final status (possible truncation by a proxy or load balancer) (unknown code 2); tell its operator, or try another agent
+    Unavailable - Unknown: the connection to http://agent/ broke: it ended without a status
     InvalidResponse - Answered: the answer of http://agent/ is not usable: failed to decode Protobuf message: Task.context_id: buffer underflow; check that the address is an A2A interface, and tell its operator
-    Internal INTERNAL Answered: http://agent/ answered: protocol error: received message with invalid compression flag: 60 (valid flags are 0 and 1) while receiving response with status: 200 OK (INTERNAL); tell its operator, or try another agent
+    InvalidResponse - Answered: the answer of http://agent/ is not usable: protocol error: received message with invalid compression flag: 60 (valid flags are 0 and 1) while receiving response with status: 200 OK; check that the address is an A2A interface, and tell its operator
     ");
 }
 
@@ -155,7 +155,7 @@ async fn a_stream_that_is_cut_is_an_error_after_its_events() {
         lines.push(line(items[0].as_ref().expect_err("it was cut"), &address));
     }
     insta::assert_snapshot!(lines.join("\n"), @r"
-    Internal - Answered: http://agent/ answered: protocol error: missing grpc-status trailer, stream was terminated without a final status (possible truncation by a proxy or load balancer) (unknown code 2); tell its operator, or try another agent
+    Unavailable - Answered: the connection to http://agent/ broke: it ended without a status
     Unavailable - Answered: the connection to http://agent/ broke: stream error received: unexpected internal error encountered
     ");
 }
@@ -166,7 +166,7 @@ async fn an_address_where_nobody_listens_is_unavailable_and_nothing_was_sent() {
     let address = listener.local_addr().expect("a bound socket has an address").to_string();
     drop(listener);
     let error = client(&address).send_message(says("hi"), SOON).await.expect_err("nobody listens");
-    insta::assert_snapshot!(line(&error, &address), @r"Unavailable - NotSent: http://agent/lf.a2a.v1.A2AService/SendMessage cannot be reached: Connection refused (os error 111); is it running, and is the address right?");
+    insta::assert_snapshot!(line(&error, &address), @r"Unavailable - NotSent: http://agent/ cannot be reached: Connection refused (os error 111); is it running, and is the address right?");
 }
 
 #[tokio::test]

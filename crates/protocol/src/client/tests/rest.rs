@@ -227,7 +227,7 @@ async fn errors_of_both_tables_are_understood_by_reason_then_by_code() {
     418 Internal - Some(7s): http://agent/ answered: no (unknown code 418); tell its operator, or try another agent
     200 NotFound TASK_NOT_FOUND None: http://agent/ answered: no (TASK_NOT_FOUND); check the address and the ids in the request
     503 Unavailable UNAVAILABLE Some(7s): http://agent/ answered HTTP 503 Service Unavailable: upstream; try again later
-    404 NotFound - Some(7s): http://agent/ answered HTTP 404 Not Found: {}; check the address and the ids in the request
+    404 NotFound - Some(7s): http://agent/ answered HTTP 404 Not Found: {}; check in the agent's card that this is an address of HTTP+JSON
     400 Invalid - Some(7s): http://agent/ answered HTTP 400 Bad Request: {"type":"about:blank","title":"Bad"}; change the request
     "#);
 }
@@ -256,8 +256,8 @@ async fn unusable_answers_each_say_what_is_wrong() {
     InvalidResponse - None: the answer of http://agent/ is not usable: it is not JSON of A2A: {; check that the address is an A2A interface, and tell its operator
     InvalidResponse - None: the answer of http://agent/ is not usable: the task has no status; check that the address is an A2A interface, and tell its operator
     InvalidResponse - None: the answer of http://agent/ is not usable: status.state: unknown enum value "working"; check that the address is an A2A interface, and tell its operator
-    InvalidResponse - None: the answer of http://agent/ is not usable: it speaks JSON-RPC, and it was called by HTTP+JSON; look at the bindings in the agent's card; check that the address is an A2A interface, and tell its operator
-    InvalidResponse - None: the answer of http://agent/ is not usable: it speaks JSON-RPC, and it was called by HTTP+JSON; look at the bindings in the agent's card; check that the address is an A2A interface, and tell its operator
+    InvalidResponse - None: the answer of http://agent/ is not usable: it speaks JSON-RPC, and was called by HTTP+JSON; check in the agent's card which binding this address is of
+    InvalidResponse - None: the answer of http://agent/ is not usable: it speaks JSON-RPC, and was called by HTTP+JSON; check in the agent's card which binding this address is of
     "#);
 }
 
@@ -284,11 +284,11 @@ async fn a_client_of_the_wrong_binding_says_so() {
     let error = grpc.get_task(get_task(), SOON).await.expect_err("HTTP/1.1 answers");
     lines.push(line(&error, &canned.url));
     insta::assert_snapshot!(lines.join("\n"), @r"
-    HTTP+JSON: NotFound - None: http://agent/ answered HTTP 404 Not Found; check the address and the ids in the request
-    JSONRPC: NotFound - None: http://agent/a2a answered HTTP 404 Not Found; check the address and the ids in the request
-    GRPC: InvalidResponse - None: the answer of http://agent/a2a is not usable: it answered HTTP 404 Not Found, application/a2a+json, and no gRPC, and it was called by GRPC; look at the bindings in the agent's card; check that the address is an A2A interface, and tell its operator
-    InvalidResponse - None: the answer of http://agent/ is not usable: it speaks JSON-RPC, and it was called by HTTP+JSON; look at the bindings in the agent's card; check that the address is an A2A interface, and tell its operator
-    Unavailable - None: the connection to http://agent/lf.a2a.v1.A2AService/GetTask broke: connection error detected: frame with invalid size
+    HTTP+JSON: NotFound - None: http://agent/ answered HTTP 404 Not Found; check in the agent's card that this is an address of HTTP+JSON
+    JSONRPC: InvalidResponse - None: the answer of http://agent/a2a is not usable: it speaks HTTP+JSON, and was called by JSONRPC; check in the agent's card which binding this address is of
+    GRPC: InvalidResponse - None: the answer of http://agent/a2a is not usable: it answered HTTP 404 Not Found, application/a2a+json, and not gRPC, and was called by GRPC; check in the agent's card which binding this address is of
+    InvalidResponse - None: the answer of http://agent/ is not usable: it speaks JSON-RPC, and was called by HTTP+JSON; check in the agent's card which binding this address is of
+    InvalidResponse - None: the answer of http://agent/ is not usable: it does not speak HTTP/2 (connection error detected: frame with invalid size), and was called by GRPC; check in the agent's card which binding this address is of
     ");
 }
 

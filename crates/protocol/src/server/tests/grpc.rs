@@ -53,8 +53,9 @@ async fn call(agent: &Running, method: &str, version: Option<&str>, body: Bytes)
     }
     request = request.header("a2a-extensions", "urn:x,urn:y");
     let outbound = Outbound::new(Policy::loopback()).expect("a client can be built");
+    let url = agent.url.parse().expect("a URL");
     let request = request.body(body).expect("a request");
-    let response = outbound.send_http2(request).await.expect("an answer");
+    let response = outbound.send_http2(&url, request).await.expect("an answer");
     let (parts, body) = http::Response::<reqwest::Body>::from(response).into_parts();
     assert_eq!(parts.status, 200);
     let collected = body.collect().await.expect("a body");

@@ -244,7 +244,9 @@ async fn what_is_asked_wrongly_is_told_so() {
         post_with(&agent, "/a2a/message:send", HEADERS, r#"{"message":{"messageId":7}}"#).await,
         get(&agent, "/a2a/extendedAgentCard").await,
     ];
+    let wrong_verb = &lines[2];
     let lines: Vec<String> = lines.iter().map(|line| short(line)).collect();
+    assert!(wrong_verb.contains("\nallow: POST, GET\n"), "{wrong_verb}");
     insta::assert_snapshot!(lines.join("\n"), @r#"
     404 Not Found {"error":{"code":404,"status":"UNIMPLEMENTED","message":"there is nothing at /a2a/task/1; A2A's paths are like /a2a/tasks/ID","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"convoke","reason":"METHOD_NOT_FOUND"}]}}
     405 Method Not Allowed {"error":{"code":405,"status":"UNIMPLEMENTED","message":"/a2a/message:send does not take GET; it takes POST","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"convoke","reason":"METHOD_NOT_FOUND"}]}}
