@@ -28,14 +28,8 @@ pub(crate) fn router(
     stop: &CancellationToken,
 ) -> Router {
     let pace = options.pace.unwrap_or_else(|| usual_pace(kind));
-    let service = Service::new(
-        agent(kind, options),
-        url,
-        options.streaming,
-        pace,
-        calls.clone(),
-        stop.clone(),
-    );
+    let service =
+        Service::new(agent(kind, options), url, options, pace, calls.clone(), stop.clone());
     let router = protocol::server::router(Arc::new(service));
     let router = match kind {
         Kind::Flaky => flaky::before(router, options, calls),

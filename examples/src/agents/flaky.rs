@@ -11,7 +11,7 @@ use axum::{
     Router,
     body::{Body, Bytes, to_bytes},
     extract::Request,
-    http::{StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse as _, Response},
 };
@@ -123,7 +123,9 @@ async fn pass(
     let Ok(body) = to_bytes(body, LARGEST_BODY).await else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
-    let fails = sent(&body).filter(|(message, _)| failures.next(&message.text()).is_some());
+    let sent = sent(head.uri.path(), &body);
+    let fails = sent.filter(|(message, _)| failures.next(&message.text()).is_some());
+    let content_type = head.headers.get(header::CONTENT_TYPE).cloned();
     let request = Request::from_parts(head, Body::from(body));
     let Some((message, streaming)) = fails else {
         return next.run(request).await;
@@ -131,17 +133,29 @@ async fn pass(
     if failure == Failure::Lost {
         // The agent takes the Message and works on it; only its answer is lost.
         drop(next.run(request).await);
-        return broken();
+        return broken(content_type);
     }
     calls.record(&message, streaming, CallOutcome::Refused);
     if failure == Failure::Unavailable {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    broken()
+    broken(content_type)
 }
 
-/// The Message of a JSON-RPC request that sends one, and whether it asks for a stream.
-fn sent(body: &Bytes) -> Option<(Message, bool)> {
+/// The Message of a request that sends one, by whichever binding, and whether it asks for a stream.
+fn sent(path: &str, body: &[u8]) -> Option<(Message, bool)> {
+    let (request, streaming) = match path {
+        "/" => by_json_rpc(body)?,
+        "/a2a/message:send" => (serde_json::from_slice(body).ok()?, false),
+        "/a2a/message:stream" => (serde_json::from_slice(body).ok()?, true),
+        "/lf.a2a.v1.A2AService/SendMessage" => (by_grpc(body)?, false),
+        "/lf.a2a.v1.A2AService/SendStreamingMessage" => (by_grpc(body)?, true),
+        _ => return None,
+    };
+    Some((request.message?, streaming))
+}
+
+fn by_json_rpc(body: &[u8]) -> Option<(SendMessageRequest, bool)> {
     let mut request: Value = serde_json::from_slice(body).ok()?;
     let streaming = match request["method"].as_str()? {
         "SendMessage" => false,
@@ -149,14 +163,22 @@ fn sent(body: &Bytes) -> Option<(Message, bool)> {
         _ => return None,
     };
     let parameters = request["params"].take();
-    let parameters: SendMessageRequest = serde_json::from_value(parameters).ok()?;
-    Some((parameters.message?, streaming))
+    Some((serde_json::from_value(parameters).ok()?, streaming))
 }
 
-/// A response whose body breaks off at once, which closes the connection.
-fn broken() -> Response {
+/// The message stands behind five bytes that tell its length.
+fn by_grpc(body: &[u8]) -> Option<SendMessageRequest> {
+    prost::Message::decode(body.get(5..)?).ok()
+}
+
+/// A response whose body breaks off at once, which closes the connection or the HTTP/2 stream.
+fn broken(content_type: Option<HeaderValue>) -> Response {
     let cut =
         stream::once(async { Err::<Bytes, _>(io::Error::from(io::ErrorKind::ConnectionReset)) });
-    let length = [(header::CONTENT_LENGTH, "1000"), (header::CONTENT_TYPE, "application/json")];
-    (length, Body::from_stream(cut)).into_response()
+    let json = HeaderValue::from_static("application/json");
+    let headers = [
+        (header::CONTENT_LENGTH, HeaderValue::from_static("1000")),
+        (header::CONTENT_TYPE, content_type.unwrap_or(json)),
+    ];
+    (headers, Body::from_stream(cut)).into_response()
 }

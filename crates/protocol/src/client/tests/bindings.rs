@@ -367,6 +367,20 @@ async fn a_stream_that_is_dropped_is_noticed_by_the_agent_on_every_binding() {
 }
 
 #[tokio::test]
+async fn a_server_that_shuts_down_ends_its_streams_on_every_binding() {
+    for binding in Binding::ALL {
+        let agent = agent(Echo::default()).await;
+        let client = client(&agent, binding);
+        let mut stream =
+            client.send_streaming_message(says("silent"), SOON).await.expect("a stream");
+        stream.next().await.expect("an event").expect("a task");
+        drop(agent);
+        let end = tokio::time::timeout(SOON, stream.next()).await.expect("it ends");
+        assert!(end.is_none(), "{binding}: {end:?}");
+    }
+}
+
+#[tokio::test]
 async fn extensions_tenant_and_version_reach_the_agent_on_every_binding() {
     for binding in Binding::ALL {
         let echo = Arc::new(Echo::with_extension("urn:x", true));
