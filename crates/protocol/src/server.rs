@@ -7,6 +7,7 @@ mod frames;
 mod framing;
 mod grpc;
 mod jsonrpc;
+mod peek;
 mod rest;
 mod socket;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use crate::{
     v1::AgentInterface,
 };
 
+pub use peek::sent;
 pub use socket::{serve, with_shutdown};
 
 /// The path at which the card is found (A2A §8.2).

@@ -16,8 +16,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use futures_util::stream;
-use protocol::v1::{Message, SendMessageRequest};
-use serde_json::Value;
+use protocol::{operation::Operation, v1::Message};
 
 use super::echo;
 use crate::{
@@ -144,31 +143,8 @@ async fn pass(
 
 /// The Message of a request that sends one, by whichever binding, and whether it asks for a stream.
 fn sent(path: &str, body: &[u8]) -> Option<(Message, bool)> {
-    let (request, streaming) = match path {
-        "/" => by_json_rpc(body)?,
-        "/a2a/message:send" => (serde_json::from_slice(body).ok()?, false),
-        "/a2a/message:stream" => (serde_json::from_slice(body).ok()?, true),
-        "/lf.a2a.v1.A2AService/SendMessage" => (by_grpc(body)?, false),
-        "/lf.a2a.v1.A2AService/SendStreamingMessage" => (by_grpc(body)?, true),
-        _ => return None,
-    };
-    Some((request.message?, streaming))
-}
-
-fn by_json_rpc(body: &[u8]) -> Option<(SendMessageRequest, bool)> {
-    let mut request: Value = serde_json::from_slice(body).ok()?;
-    let streaming = match request["method"].as_str()? {
-        "SendMessage" => false,
-        "SendStreamingMessage" => true,
-        _ => return None,
-    };
-    let parameters = request["params"].take();
-    Some((serde_json::from_value(parameters).ok()?, streaming))
-}
-
-/// The message stands behind five bytes that tell its length.
-fn by_grpc(body: &[u8]) -> Option<SendMessageRequest> {
-    prost::Message::decode(body.get(5..)?).ok()
+    let (operation, request) = protocol::server::sent(path, body)?;
+    Some((request.message?, operation == Operation::SendStreamingMessage))
 }
 
 /// A response whose body breaks off at once, which closes the connection or the HTTP/2 stream.

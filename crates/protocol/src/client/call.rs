@@ -23,7 +23,7 @@ pub(super) enum Opened {
     /// With events.
     Events(events::Source),
     /// With one JSON document.
-    One(StreamResponse),
+    One(Box<StreamResponse>),
 }
 
 impl Call {
@@ -67,7 +67,7 @@ impl Call {
             Ok(Ok(Opened::Events(source))) => Ok(events::follow(self, source, check)),
             Ok(Ok(Opened::One(event))) => {
                 check.event(&event).map_err(|why| self.invalid(&why))?;
-                Ok(ClientStream::of_one(event))
+                Ok(ClientStream::of_one(*event))
             }
         }
     }

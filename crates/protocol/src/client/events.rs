@@ -70,7 +70,7 @@ pub(super) enum Source {
     /// A body of Server-Sent Events.
     Sse(Box<Sse>),
     /// A gRPC stream.
-    Grpc(Streaming<StreamResponse>),
+    Grpc(Box<Streaming<StreamResponse>>),
 }
 
 pub(super) struct Sse {

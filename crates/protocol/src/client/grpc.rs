@@ -62,7 +62,8 @@ pub(super) async fn stream<R: Request>(call: &Call, request: R) -> Result<Source
     let mut client = client(call, call.client.limits.max_event_bytes)?;
     let codec = ProstCodec::<R, StreamResponse>::default();
     let answered = client.server_streaming(outgoing(call, request), path(call), codec).await;
-    Ok(Source::Grpc(answered.map_err(|status| failure(call, &status, false))?.into_inner()))
+    let answered = answered.map_err(|status| failure(call, &status, false))?;
+    Ok(Source::Grpc(Box::new(answered.into_inner())))
 }
 
 /// Waits for the next event.

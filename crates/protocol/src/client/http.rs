@@ -58,7 +58,7 @@ impl Call {
             return Ok(Opened::Events(Source::sse(response, limit)));
         }
         let body = self.body(response).await?;
-        self.read(&body, &kind).map(Opened::One)
+        self.read(&body, &kind).map(|event| Opened::One(Box::new(event)))
     }
 
     /// Sends a request in the way of the binding, and turns a status that tells of failure into an

@@ -147,6 +147,6 @@ fn read_violations(error: &mut Error, request: BadRequest) {
     );
 }
 
-fn read_delay(delay: Delay) -> Option<Duration> {
-    Some(Duration::new(delay.seconds.try_into().ok()?, delay.nanos.try_into().ok()?))
+fn read_delay(Delay { seconds, nanos }: Delay) -> Option<Duration> {
+    Some(Duration::new(seconds.try_into().ok()?, nanos.try_into().ok()?))
 }

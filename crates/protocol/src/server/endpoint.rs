@@ -22,14 +22,14 @@ pub(super) struct Endpoint {
 /// An error that came before the operation was known, and the HTTP status that says so.
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
-    pub(super) error: Error,
+    pub(super) error: Box<Error>,
     /// The verbs that are taken instead.
     pub(super) allow: Option<HeaderValue>,
 }
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, kind: ErrorKind, message: String) -> Refusal {
-        Refusal { status, error: Error::new(kind, message), allow: None }
+        Refusal { status, error: Box::new(Error::new(kind, message)), allow: None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The HTTP+JSON binding (A2A §11): the routes of the table, plain JSON, errors by status.
 
 mod fields;
-mod routes;
+pub(super) mod routes;
 
 use std::sync::Arc;
 

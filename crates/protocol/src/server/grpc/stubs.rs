@@ -2,6 +2,7 @@
 #![expect(
     clippy::allow_attributes,
     clippy::allow_attributes_without_reason,
+    clippy::too_many_lines,
     unreachable_pub,
     unused_qualifications,
     reason = "written by tonic's generator"

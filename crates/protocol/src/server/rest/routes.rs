@@ -7,8 +7,8 @@ use crate::operation::{Operation, Route, Verb};
 
 /// Which operation a request is for, and what its path says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) operation: Operation,
+pub(in crate::server) struct Place {
+    pub(in crate::server) operation: Operation,
     /// The tenant in front of the path.
     pub(super) tenant: Option<String>,
     /// The values of the path's fields, by the names of the table.
@@ -17,7 +17,7 @@ pub(super) struct Place {
 
 /// Why there is no operation.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Miss {
+pub(in crate::server) enum Miss {
     /// Nothing is at this path.
     Path,
     /// Something is at this path, for these verbs.
@@ -25,8 +25,8 @@ pub(super) enum Miss {
 }
 
 /// Finds the operation of a path below the interface's URL, percent-encoded as it came.
-pub(super) fn find(method: &Method, path: &str) -> Result<Place, Miss> {
-    let segments: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
+pub(in crate::server) fn find(method: &Method, path: &str) -> Result<Place, Miss> {
+    let segments: Vec<&str> = path.strip_prefix('/').ok_or(Miss::Path)?.split('/').collect();
     let mut verbs = Vec::new();
     for (operation, route) in routes() {
         let Some((tenant, bound)) = matched(route, &segments) else { continue };
