@@ -34,11 +34,17 @@ pub enum Kind {
     Flaky,
     /// Streams one artifact in many pieces.
     Chunks,
+    /// Asks questions before it answers (INPUT_REQUIRED).
+    Asks,
+    /// Waits until it is authorized elsewhere (AUTH_REQUIRED).
+    Gate,
+    /// Paints a sailboat, and repaints one that it painted before.
+    Painter,
 }
 
 impl Kind {
     /// All of them, in the order of `examples/catalog.yaml`.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Flights,
         Self::Hotels,
         Self::Activities,
@@ -46,6 +52,9 @@ impl Kind {
         Self::Slow,
         Self::Flaky,
         Self::Chunks,
+        Self::Asks,
+        Self::Gate,
+        Self::Painter,
     ];
 
     /// The port on loopback where `examples/catalog.yaml` expects the agent: 9101 and up.
@@ -87,6 +96,8 @@ pub struct Options {
     pub failure: Failure,
     /// How many pieces chunks streams when the text names no number.
     pub chunks: u32,
+    /// How many questions asks has.
+    pub turns: u32,
     /// Whether echo answers with a Message instead of a Task.
     pub direct: bool,
     /// Which binding the card lists first; the others follow.
@@ -102,6 +113,7 @@ impl Default for Options {
             failures: 2,
             failure: Failure::Failed,
             chunks: 10,
+            turns: 2,
             direct: false,
             binding: Binding::JsonRpc,
         }

@@ -40,6 +40,9 @@ struct Arguments {
     /// How many pieces chunks streams when the text names no number.
     #[arg(long, default_value_t = 10)]
     chunks: u32,
+    /// How many questions asks has.
+    #[arg(long, default_value_t = 2)]
+    turns: u32,
     /// Makes echo answer with a Message instead of a Task.
     #[arg(long)]
     direct: bool,
@@ -78,6 +81,7 @@ impl Arguments {
             failures: self.failures,
             failure: self.failure,
             chunks: self.chunks,
+            turns: self.turns,
             direct: self.direct,
             binding: self.binding,
         }

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use crate::telemetry;
+
 /// Runs workflows over agents that speak A2A, and keeps a directory of them.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "convoke", version, about, max_term_width = 100)]
+#[command(name = "convoke", version, max_term_width = 100)]
 pub(crate) struct Args {
     /// Folder that holds runs and the agent directory.
     #[arg(long, global = true, env = "CONVOKE_DATA", value_name = "DIR")]
@@ -15,7 +17,7 @@ pub(crate) struct Args {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// What to log to stderr, such as `info` or `executor=debug`.
-    #[arg(long, global = true, env = "CONVOKE_LOG", value_name = "FILTER")]
+    #[arg(long, global = true, env = "CONVOKE_LOG", value_name = "FILTER", value_parser = telemetry::filter)]
     pub(crate) log: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -161,6 +163,15 @@ pub(crate) enum RunsCommand {
     },
     /// Show one run: its steps, attempts, artifacts and errors.
     Show { run: String },
+    /// Answer a pause, and drive the run on.
+    Reply {
+        run: String,
+        /// The step that asked, where several do; then the answer.
+        #[arg(required = true, num_args = 1..=2, value_names = ["STEP", "TEXT"])]
+        answer: Vec<String>,
+    },
+    /// Cancel a run: its agents are told.
+    Cancel { run: String },
 }
 
 #[derive(Clone, Debug, ClapArgs)]

@@ -99,7 +99,7 @@ pub(crate) async fn report(
         run: recorded.id.to_string(),
         workflow: recorded.plan.workflow.name.clone(),
         context_id: run.header().map(|header| header.context_id.clone()).unwrap_or_default(),
-        state: executor::RunState::of(run.outcome()).as_str(),
+        state: executor::RunState::of(run).as_str(),
         error,
         outputs,
         steps,

@@ -5,6 +5,8 @@ use std::{fmt::Display, process::ExitCode};
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 
+use crate::content::clean;
+
 /// Exit codes, the same for every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -32,33 +34,50 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
-    message: String,
+    said: Said,
+}
+
+/// What it says.
+#[derive(Debug)]
+enum Said {
+    /// A message, with the words of strangers in it perhaps.
+    Plain(String),
+    /// Diagnostics as they are shown, with head lines and colors of their own.
+    Rendered(String),
 }
 
 impl Failure {
     /// What was typed, or a file that was named, is wrong.
     pub(crate) fn usage(message: impl Display) -> Self {
-        Self { exit: Exit::Usage, message: message.to_string() }
+        Self { exit: Exit::Usage, said: Said::Plain(message.to_string()) }
     }
 
     /// The work failed.
     pub(crate) fn work(message: impl Display) -> Self {
-        Self { exit: Exit::WorkFailed, message: message.to_string() }
+        Self { exit: Exit::WorkFailed, said: Said::Plain(message.to_string()) }
     }
 
     /// Something that is needed is not there now.
     pub(crate) fn unavailable(message: impl Display) -> Self {
-        Self { exit: Exit::Unavailable, message: message.to_string() }
+        Self { exit: Exit::Unavailable, said: Said::Plain(message.to_string()) }
+    }
+
+    /// A file is wrong, and its diagnostics are rendered.
+    pub(crate) fn file(rendered: String) -> Self {
+        Self { exit: Exit::Usage, said: Said::Rendered(rendered) }
+    }
+
+    /// A file cannot be worked with as things are, and its diagnostics are rendered.
+    pub(crate) fn file_as_things_are(rendered: String) -> Self {
+        Self { exit: Exit::WorkFailed, said: Said::Rendered(rendered) }
     }
 
     /// Says it on stderr and returns the exit code.
     pub(crate) fn report(self) -> Exit {
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-        // Diagnostics come rendered, with their own head line.
-        if self.message.contains('\n') {
-            eprintln!("{}", self.message.trim_end());
-        } else {
-            eprintln!("{red}error{red:#}: {}", self.message);
+        match &self.said {
+            Said::Plain(message) => eprintln!("{red}error{red:#}: {}", clean(message.trim_end())),
+            Said::Rendered(diagnostics) => eprintln!("{}", diagnostics.trim_end()),
         }
         self.exit
     }

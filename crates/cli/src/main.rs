@@ -4,9 +4,11 @@ mod args;
 mod command;
 mod content;
 mod failure;
+mod interrupts;
 mod output;
 mod place;
 mod progress;
+mod prompt;
 mod telemetry;
 mod workflow_file;
 

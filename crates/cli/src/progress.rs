@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 
 use executor::{
     Recorded,
-    run::{RunEvent, StepId},
+    run::{Pause, PauseKind, RunEvent, StepId},
 };
 
 use self::{live::Live, plain::Plain};
@@ -72,6 +72,13 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
             "refused our context; sent once more without it".to_owned()
         }
         RunEvent::AttemptBound { task, .. } => format!("working on Task {}", clean(&task.task_id)),
+        RunEvent::AttemptPaused { pause, .. } => match pause.kind {
+            PauseKind::Input => format!("asks: {}", asked(pause)),
+            PauseKind::Auth => format!("waits for authorization: {}", asked(pause)),
+        },
+        RunEvent::AttemptUnpaused { .. } => "goes on".to_owned(),
+        RunEvent::AttemptAnswered { .. } => "answered".to_owned(),
+        RunEvent::AnswerDelivered { .. } => "has the answer".to_owned(),
         RunEvent::AttemptFailed { error, next, .. } => match next {
             executor::run::Next::Retry { at } => {
                 format!("failed: {}; tries again at {}", clean(&error.message), clock(*at))
@@ -91,6 +98,11 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         | RunEvent::RunFinished { .. } => return None,
     };
     event.step().map(|step| (step.as_str(), text))
+}
+
+/// What a pause asks for, in one line.
+pub(crate) fn asked(pause: &Pause) -> String {
+    pause.text().map_or_else(|| "(it does not say what)".to_owned(), |text| clean(&text))
 }
 
 /// Who completed a step, and how long that took over all attempts.

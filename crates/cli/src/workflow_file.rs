@@ -18,13 +18,13 @@ use crate::{args::RunArgs, failure::Failure, output, place::Place};
 pub(crate) fn load(path: &Path) -> Result<Workflow, Failure> {
     let source = read(path)?;
     planner::check(&source)
-        .map_err(|problems| Failure::usage(output::diagnostics(&source, &problems)))
+        .map_err(|problems| Failure::file(output::diagnostics(&source, &problems)))
 }
 
 /// Reads a file a person wrote.
 pub(crate) fn read(path: &Path) -> Result<Source, Failure> {
     Source::read(path, &Limits::default())
-        .map_err(|problems| Failure::usage(output::problems(&problems)))
+        .map_err(|problems| Failure::file(output::problems(&problems)))
 }
 
 /// The file that a person means by a path or by a name.
@@ -56,8 +56,9 @@ pub(crate) async fn bind(place: &Place, workflow: Workflow) -> Result<Plan, Fail
         return Err(Failure::unavailable(problems.join("\n")));
     }
     let workflow = Arc::new(workflow);
-    planner::bind(Arc::clone(&workflow), &registry.index(), &fetched)
-        .map_err(|problems| Failure::work(output::diagnostics(&workflow.source, &problems)))
+    planner::bind(Arc::clone(&workflow), &registry.index(), &fetched).map_err(|problems| {
+        Failure::file_as_things_are(output::diagnostics(&workflow.source, &problems))
+    })
 }
 
 /// The name under which a workflow knows the agent at a URL; the URL itself when it gives none.
@@ -85,9 +86,8 @@ pub(crate) fn start(workflow: &Workflow, args: &RunArgs) -> Result<Start, Failur
         given.insert(name.to_owned(), file_input(Path::new(path))?);
     }
     let inputs = workflow.check_inputs(given).map_err(|problems| {
-        let lines: Vec<String> =
-            problems.iter().map(|problem| format!("error: {problem}")).collect();
-        Failure::usage(lines.join("\n"))
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        Failure::usage(lines.join("\n       "))
     })?;
     let parts = if said.is_empty() { workflow.parts_from_inputs(&inputs) } else { said };
     Ok(Start { inputs, parts })

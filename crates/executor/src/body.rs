@@ -1,11 +1,13 @@
 //! JSON that travels through the journal without being looked at: inline when small, a blob otherwise.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use store::BlobId;
 
 /// Bodies of more bytes than this become blobs.
-pub const INLINE_BYTES: usize = 8 * 1024;
+pub(crate) const INLINE_BYTES: usize = 8 * 1024;
 
 /// A JSON text, or where to find it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,10 +19,10 @@ pub enum Body {
     Blob(BlobId),
 }
 
-/// A JSON text, kept as it is.
+/// A JSON text, kept as it is. Cheap to clone: journal, state and driver share one copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Json(Box<RawValue>);
+pub struct Json(Arc<RawValue>);
 
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
@@ -34,7 +36,7 @@ impl Json {
     /// # Errors
     /// When the value cannot be written as JSON.
     pub fn of<T: Serialize>(value: &T) -> Result<Self, serde_json::Error> {
-        serde_json::value::to_raw_value(value).map(Self)
+        serde_json::value::to_raw_value(value).map(|text| Self(text.into()))
     }
 
     /// Takes a text that was written as JSON.
@@ -42,7 +44,7 @@ impl Json {
     /// # Errors
     /// When it is not JSON.
     pub fn from_text(text: String) -> Result<Self, serde_json::Error> {
-        RawValue::from_string(text).map(Self)
+        RawValue::from_string(text).map(|text| Self(text.into()))
     }
 
     /// The text.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use store::{AccountId, Expect, PageQuery, Store, Table, Tags, Write};
+use store::{AccountId, Expect, MAX_KEY_BYTES, PageQuery, Store, Table, Tags, Write};
 
 use crate::ExecutorError;
 
@@ -62,10 +62,15 @@ impl Contexts {
             return None;
         }
         self.theirs.insert(agent.to_owned(), theirs.to_owned());
+        let key = row_key(&self.ours, agent);
+        // An offer is never worth a failure: an agent whose name is a very long URL is followed in memory only.
+        if key.len() > MAX_KEY_BYTES || key.contains('\0') {
+            return None;
+        }
         Some(Write::Put {
             account: self.account.clone(),
             table: CONTEXTS,
-            key: row_key(&self.ours, agent),
+            key,
             sort: String::new(),
             tags: Tags::default(),
             value: Bytes::copy_from_slice(theirs.as_bytes()),
@@ -91,5 +96,34 @@ mod tests {
         assert!(contexts.learn("hotels", "theirs").is_some());
         assert_eq!(contexts.offer("hotels"), "theirs");
         assert_eq!(contexts.offer("flights"), "ours");
+    }
+
+    #[test]
+    fn an_agent_whose_name_is_too_long_for_a_row_is_followed_in_memory() {
+        let mut contexts = Contexts::fresh(&AccountId::new("local"), "ours");
+        let name = format!("https://agents.example.com/{}", "x".repeat(MAX_KEY_BYTES));
+        assert!(contexts.learn(&name, "theirs").is_none(), "there is nothing to write");
+        assert_eq!(contexts.offer(&name), "theirs");
+    }
+
+    #[tokio::test]
+    async fn the_map_of_one_context_is_read_back_whole_and_alone() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = store::SqliteStore::open(folder.path(), store::OpenOptions::default()).unwrap();
+        let account = AccountId::new("local");
+        let mut batch = store::Batch::new();
+        for ours in ["ours", "ours-too"] {
+            let mut contexts = Contexts::fresh(&account, ours);
+            for agent in 0..250 {
+                let theirs = format!("{ours}/{agent}");
+                batch.writes.extend(contexts.learn(&format!("agent-{agent}"), &theirs));
+            }
+        }
+        store.commit(batch).await.unwrap();
+        let read = Contexts::load(&store, &account, "ours").await.unwrap();
+        assert_eq!(read.theirs.len(), 250);
+        assert_eq!(read.offer("agent-249"), "ours/249");
+        let other = Contexts::load(&store, &AccountId::new("else"), "ours").await.unwrap();
+        assert_eq!(other.offer("agent-249"), "ours");
     }
 }

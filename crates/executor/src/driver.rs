@@ -1,11 +1,14 @@
 //! The driver of one run: gathers inputs, lets the core decide, commits, then acts. One commit in flight.
 //!
-//! A task per run, owned by the executor. When it is aborted, nothing but memory is lost; an error of the
-//! store ends it, and whoever drives the run next replays the journal.
+//! Lives in a task per run, owned by the executor. When it is dropped, nothing but memory is lost; an error of
+//! the store ends it, and whoever drives the run next replays the journal.
 
 mod act;
+mod answer;
 mod render;
 mod results;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,18 +16,22 @@ use jiff::Timestamp;
 use planner::Plan;
 use protocol::{outbound::Outbound, v1::Message};
 use store::{AccountId, Batch, Owned, Seq, Store, Write};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     ExecutorError, RunId,
+    answer::{Answer, Mailbox},
     context::Contexts,
     flights::{Flights, Slot},
     journal::{self, RunSummary},
     report::{QUEUE, Report, Reporter},
-    run::{Effect, Header, Input, Outcome, Run, RunEvent, StepIndex, projection::RunState},
+    run::{
+        Effect, Header, Input, Outcome, Run, RunEvent, StepIndex, name_blob, projection::RunState,
+    },
 };
 
-use self::results::Results;
+use self::{answer::Waiting, results::Results};
 
 /// What all drivers of an executor share.
 pub(crate) struct Shared {
@@ -48,6 +55,12 @@ pub(crate) struct Driver {
     flights: Flights,
     reports: mpsc::Receiver<Report>,
     report_to: mpsc::Sender<Report>,
+    /// Somebody asks for the end of the run. Outlives this driver, so that the wish does too.
+    cancel: CancellationToken,
+    /// Answers to pauses arrive here. Outlives this driver as well.
+    mailbox: Mailbox,
+    /// Whose answers are drafted and not committed.
+    waiting: Vec<Waiting>,
     draft: Draft,
 }
 
@@ -56,23 +69,6 @@ pub(crate) struct Driver {
 struct Draft {
     events: Vec<RunEvent>,
     writes: Vec<Write>,
-}
-
-/// The ends of a driver that others hold.
-pub(crate) struct Handle {
-    /// Sends reports to the driver, such as a request to cancel.
-    pub(crate) reports: mpsc::Sender<Report>,
-    /// Turns to how it ended; closes without that when the executor stops.
-    pub(crate) ended: watch::Receiver<Option<Ended>>,
-}
-
-/// How a driver ended.
-#[derive(Clone, Debug)]
-pub(crate) enum Ended {
-    /// Its run has ended.
-    Finished(Outcome),
-    /// The store failed, or another process owns the run now.
-    Stopped(String),
 }
 
 /// A run to be driven, as it stands.
@@ -84,6 +80,10 @@ pub(crate) struct Standing {
     pub(crate) run: Run,
     pub(crate) seq: Seq,
     pub(crate) contexts: Contexts,
+    /// Asks for the end of the run.
+    pub(crate) cancel: CancellationToken,
+    /// Where answers to pauses arrive.
+    pub(crate) mailbox: Mailbox,
 }
 
 impl Driver {
@@ -91,7 +91,7 @@ impl Driver {
     pub(crate) fn new(shared: Arc<Shared>, standing: Standing) -> Self {
         let (report_to, reports) = mpsc::channel(QUEUE);
         Self {
-            results: Results::new(standing.plan.workflow.steps.len()),
+            results: Results::new(&standing.plan, &standing.run),
             shared,
             id: standing.id,
             plan: standing.plan,
@@ -103,6 +103,9 @@ impl Driver {
             flights: Flights::default(),
             reports,
             report_to,
+            cancel: standing.cancel,
+            mailbox: standing.mailbox,
+            waiting: Vec::new(),
             draft: Draft::default(),
         }
     }
@@ -135,12 +138,6 @@ impl Driver {
         self.turn(true).await
     }
 
-    /// The other ends of this driver.
-    pub(crate) fn handle(&self) -> (Handle, watch::Sender<Option<Ended>>) {
-        let (tell, ended) = watch::channel(None);
-        (Handle { reports: self.report_to.clone(), ended }, tell)
-    }
-
     /// Drives the run to its end.
     ///
     /// # Errors
@@ -158,52 +155,70 @@ impl Driver {
     /// Waits for one report, then takes all that have come meanwhile: they share one flush.
     async fn gather(&mut self) {
         enum Woke {
-            Report(Report),
+            Report(Option<Report>),
             Broken(Slot, String),
+            Answer(Answer),
+            CancelWanted,
         }
         let woke = tokio::select! {
-            report = self.reports.recv() => match report {
-                Some(report) => Woke::Report(report),
-                // Unreachable while `report_to` lives; waiting is what a driver without news does.
-                None => std::future::pending().await,
-            },
+            report = self.reports.recv() => Woke::Report(report),
             (slot, why) = self.flights.broken() => Woke::Broken(slot, why),
+            answer = self.mailbox.next() => Woke::Answer(answer),
+            () = self.cancel.cancelled(), if self.run.halt().is_none() => Woke::CancelWanted,
         };
         match woke {
-            Woke::Report(report) => self.take(report),
+            Woke::Report(Some(report)) => self.take(report),
+            // Unreachable: this driver holds a sender itself.
+            Woke::Report(None) => (),
             Woke::Broken(slot, why) => self.mourn(slot, &why),
+            Woke::Answer(answer) => self.take_answer(answer),
+            Woke::CancelWanted => {
+                self.take(Report::of(Input::CancelRequested { at: Timestamp::now() }));
+            }
         }
         while let Ok(report) = self.reports.try_recv() {
             self.take(report);
         }
     }
 
-    /// Lets the core decide on one report and drafts what has to be committed.
+    /// Lets the core decide on one report and drafts what has to be committed. What comes along with a report
+    /// that changes nothing goes with it: no event names its blobs, and a context seen is seen again.
     fn take(&mut self, report: Report) {
-        if let Input::ContextRefused { step, attempt, .. } = &report.input
-            && let Some(at) = self.run.shape().find(step)
-        {
-            // Its task has said all it had to say; a new one sends the other Message.
-            self.flights.stop(Slot::Flight(at, *attempt));
-        }
+        // The flight has said all it had to say; a new one goes on.
+        let is_farewell = matches!(
+            report.input,
+            Input::ContextRefused { .. } | Input::Paused { .. } | Input::Unpaused { .. }
+        );
         let subject = subject(&report.input).and_then(|step| self.run.shape().find(step));
         let events = self.run.step(report.input);
         if events.is_empty() {
             return;
         }
-        if let (Some(at), Some(result)) = (subject, report.result)
-            && self.run.at(at).result().is_some()
-        {
-            self.results.keep(at, result);
-        }
-        if let (Some(at), Some(message)) = (subject, report.message) {
-            self.messages.insert((at, self.run.at(at).attempts), message);
+        if let Some(at) = subject {
+            if is_farewell {
+                self.flights.stop(Slot::Flight(at, self.run.at(at).attempts));
+            }
+            if let Some(result) = report.result
+                && self.run.at(at).result().is_some()
+            {
+                self.results.keep(at, result);
+            }
+            if let Some(message) = report.message
+                && self.run.at(at).flight().is_some()
+            {
+                self.messages.insert((at, self.run.at(at).attempts), message);
+            }
         }
         if let Some(seen) = report.context {
             let learned = self.contexts.learn(&seen.agent, &seen.context_id);
             self.draft.writes.extend(learned);
         }
-        self.draft.writes.extend(report.blobs);
+        self.draft.writes.extend(
+            report.blobs.into_iter().filter(
+                |write| !matches!(write, Write::Blob { id, .. } if !name_blob(&events, id)),
+            ),
+        );
+        self.release_results(&events);
         self.draft.events.extend(events);
     }
 
@@ -211,6 +226,7 @@ impl Driver {
     async fn turn(&mut self, exists: bool) -> Result<(), ExecutorError> {
         self.build_wanted().await?;
         self.commit(exists).await?;
+        self.confirm_answers();
         self.act().await
     }
 
@@ -239,8 +255,7 @@ impl Driver {
         if exists {
             batch.fences.push(self.owned.clone());
         }
-        let entries =
-            draft.events.iter().map(journal::encode).collect::<Result<Vec<_>, _>>()?;
+        let entries = draft.events.iter().map(journal::encode).collect::<Result<Vec<_>, _>>()?;
         let count = entries.len() as u64;
         batch.writes.push(Write::Append {
             account: self.shared.account.clone(),
@@ -254,10 +269,20 @@ impl Driver {
         Ok(())
     }
 
-    /// Keeps the run's row in step with its state: written at its start and at its end.
+    /// Keeps the run's row in step with its state: written when that changes, and only then.
     fn summarize(&self, events: &[RunEvent], batch: &mut Batch) -> Result<(), ExecutorError> {
         let changes_state = events.iter().any(|event| {
-            matches!(event, RunEvent::RunStarted { .. } | RunEvent::RunFinished { .. })
+            matches!(
+                event,
+                RunEvent::RunStarted { .. }
+                    | RunEvent::AttemptPaused { .. }
+                    | RunEvent::AttemptUnpaused { .. }
+                    | RunEvent::AttemptAnswered { .. }
+                    | RunEvent::CancelRequested { .. }
+                    | RunEvent::RunTimedOut { .. }
+                    | RunEvent::AttemptFailed { .. }
+                    | RunEvent::RunFinished { .. }
+            )
         });
         let (Some(header), Some(started_at)) = (self.run.header(), self.run.started_at()) else {
             return Ok(());
@@ -270,9 +295,9 @@ impl Driver {
             id: self.id.clone(),
             workflow: header.workflow.clone(),
             context_id: header.context_id.clone(),
-            state: RunState::of(outcome),
+            state: RunState::of(&self.run),
             started_at,
-            updated_at: self.run.finished_at().unwrap_or(started_at),
+            updated_at: self.run.now(),
             error: match outcome {
                 Some(Outcome::Failed(error)) => Some(error.to_string()),
                 _ => None,
@@ -304,6 +329,10 @@ fn subject(input: &Input) -> Option<&crate::run::StepId> {
     match input {
         Input::Rendered { step, .. }
         | Input::Bound { step, .. }
+        | Input::Paused { step, .. }
+        | Input::Unpaused { step, .. }
+        | Input::Answered { step, .. }
+        | Input::Delivered { step, .. }
         | Input::ContextRefused { step, .. }
         | Input::Succeeded { step, .. }
         | Input::Failed { step, .. }

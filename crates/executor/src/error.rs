@@ -2,7 +2,7 @@
 
 use store::StoreError;
 
-use crate::RunId;
+use crate::{ReplyError, RunId};
 
 /// A failure of the executor itself. A step that fails is not one: that is an outcome of its run.
 #[derive(Debug, thiserror::Error)]
@@ -10,9 +10,30 @@ pub enum ExecutorError {
     /// The store refused or could not be reached.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Something the executor wrote cannot be read back, or the other way round.
-    #[error("a record of the run cannot be read or written as JSON: {0}")]
+    /// A record cannot be read or written as JSON.
+    #[error("a record cannot be read or written as JSON: {0}")]
     Json(#[from] serde_json::Error),
+    /// What the executor wrote about a run cannot be read back.
+    #[error(
+        "run `{run}`: its record cannot be read: {source}; restore the data folder from a backup"
+    )]
+    Unreadable {
+        /// The run.
+        run: RunId,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// A value is too large to be kept.
+    #[error(
+        "{bytes} bytes of JSON are more than the {limit} that can be kept; let the agent link to large \
+         content with a `url` Part"
+    )]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The largest size the store takes.
+        limit: usize,
+    },
     /// The journal was written by a newer version.
     #[error(
         "the run was recorded in journal version {version}, and this program reads up to {known}: \
@@ -24,6 +45,9 @@ pub enum ExecutorError {
         /// Newest version known.
         known: u32,
     },
+    /// An answer was not taken.
+    #[error(transparent)]
+    Reply(#[from] ReplyError),
     /// No such run, or not in this account.
     #[error("no run `{run}` in this data folder; `convoke runs list` shows those there are")]
     UnknownRun {
@@ -36,6 +60,11 @@ pub enum ExecutorError {
         /// The run.
         run: RunId,
     },
+    /// The lease under which this process writes has ended.
+    #[error(
+        "this process lost its lease on the data folder; start it again to go on with its runs"
+    )]
+    LeaseLost,
     /// A blob that an event names is not there.
     #[error("run `{run}`: its record names content {blob} that the store does not have")]
     MissingBlob {
@@ -58,4 +87,16 @@ pub enum ExecutorError {
         /// The run.
         run: RunId,
     },
+}
+
+impl ExecutorError {
+    /// Whether the same thing may succeed later: the storage fails for now.
+    pub(crate) fn is_retryable(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_retryable())
+    }
+
+    /// Whether the run belongs to somebody else now.
+    pub(crate) fn is_fenced(&self) -> bool {
+        matches!(self, Self::Store(StoreError::Fenced(_)))
+    }
 }

@@ -3,21 +3,22 @@
 use std::{sync::Arc, time::Duration};
 
 use dashmap::DashMap;
-use jiff::Timestamp;
 use planner::Plan;
 use protocol::{outbound::Outbound, v1::Part};
 use serde_json::{Map, Value};
-use store::{AccountId, Claim, Claimed, Lease, Owned, Seq, Store};
+use store::{AccountId, Claim, Lease, Owned, Seq, Store};
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     ExecutorError, RunId, Runs,
+    answer::Mailbox,
     context::Contexts,
-    driver::{Driver, Ended, Handle, Shared, Standing},
+    driver::{Driver, Shared, Standing},
     ownership::keep_lease,
-    report::{Report, body_of},
-    run::{Header, Input, Outcome, Run, Shape},
+    report::body_of,
+    run::{Header, Outcome, Run, Shape, StepId},
+    supervise::{Drivers, Ended, Farewell, Handle, Supervised},
 };
 
 /// How long a lease lives without renewal: what a crash costs before another process may take over.
@@ -27,7 +28,9 @@ pub(crate) const LEASE: Duration = Duration::from_secs(15);
 pub struct Executor {
     shared: Arc<Shared>,
     lease: Lease,
-    drivers: Arc<DashMap<RunId, Handle>>,
+    drivers: Arc<Drivers>,
+    /// Runs that are ours and that nobody drives, after a failure of the store.
+    idle: Arc<DashMap<RunId, Owned>>,
     tasks: tokio::sync::Mutex<JoinSet<()>>,
     stop: CancellationToken,
 }
@@ -57,11 +60,12 @@ impl Executor {
         let lease = store.acquire(LEASE).await?;
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        tasks.spawn(keep_lease(Arc::clone(&store), lease.clone(), stop.clone()));
+        tasks.spawn(keep_lease(Arc::clone(&store), lease.clone(), LEASE, stop.clone()));
         Ok(Self {
             shared: Arc::new(Shared { store, outbound, account }),
             lease,
             drivers: Arc::default(),
+            idle: Arc::default(),
             tasks: tokio::sync::Mutex::new(tasks),
             stop,
         })
@@ -76,8 +80,10 @@ impl Executor {
     /// Starts a run. When this returns, the run exists durably and its first Messages are on their way.
     ///
     /// # Errors
-    /// When the store does not take it: then there is no run.
+    /// When the store does not take it: then there is no run, unless the store cannot say
+    /// ([`store::StoreError::Unavailable`]); a run that does exist is free once this executor is gone.
     pub async fn start(&self, new: NewRun) -> Result<RunId, ExecutorError> {
+        self.check_lease()?;
         let id = RunId::generate();
         let account = &self.shared.account;
         let contexts = match &new.context_id {
@@ -94,17 +100,24 @@ impl Executor {
         });
         let shape = Arc::new(Shape::of(&new.plan));
         let owned = Owned::opened(account.clone(), id.journal(), self.lease.incarnation);
+        let run = self.supervised(&id, owned.clone());
+        let cancel = run.cancel.clone();
+        let mailbox = run.mailbox.clone();
+        let plan = new.plan;
+        let run_core = Run::new(shape);
         let standing = Standing {
             id: id.clone(),
-            plan: new.plan,
+            plan,
             owned,
-            run: Run::new(shape),
+            run: run_core,
             seq: Seq(0),
             contexts,
+            cancel,
+            mailbox,
         };
         let mut driver = Driver::new(Arc::clone(&self.shared), standing);
         driver.open(header, blobs, Arc::new(new.inputs), new.start.into()).await?;
-        self.launch(id.clone(), driver).await;
+        self.launch(run, driver).await;
         Ok(id)
     }
 
@@ -113,6 +126,7 @@ impl Executor {
     /// # Errors
     /// When there is no such run, another process drives it, or the store fails.
     pub async fn resume(&self, id: &RunId) -> Result<(), ExecutorError> {
+        self.check_lease()?;
         if self.drivers.contains_key(id) {
             return Ok(());
         }
@@ -120,34 +134,33 @@ impl Executor {
         if recorded.run.outcome().is_some() {
             return Ok(());
         }
-        let which =
-            Claim::One { account: self.shared.account.clone(), journal: id.journal() };
-        let claimed = self.shared.store.claim(&self.lease, which).await?;
-        let Some(claimed) = claimed.into_iter().next() else {
-            return Err(ExecutorError::OwnedElsewhere { run: id.clone() });
+        let owned = match self.idle.remove(id) {
+            Some((_, owned)) => owned,
+            None => self.claim(id).await?,
         };
-        self.take_up(id, claimed).await
+        let run = self.supervised(id, owned);
+        match run.revive().await {
+            Ok(driver) => {
+                self.launch(run, driver).await;
+                Ok(())
+            }
+            Err(error) => {
+                if !error.is_fenced() {
+                    self.idle.insert(id.clone(), run.owned);
+                }
+                Err(error)
+            }
+        }
     }
 
-    /// Replays a claimed run and drives it on. The journal is read after the claim: before it, the former
-    /// owner may have written.
-    async fn take_up(&self, id: &RunId, claimed: Claimed) -> Result<(), ExecutorError> {
-        let recorded = self.runs().read(id).await?;
-        let context = recorded.run.header().map_or("", |header| &header.context_id);
-        let contexts =
-            Contexts::load(&*self.shared.store, &self.shared.account, context).await?;
-        let standing = Standing {
-            id: id.clone(),
-            plan: recorded.plan,
-            owned: claimed.owned,
-            run: recorded.run,
-            seq: recorded.seq,
-            contexts,
-        };
-        let mut driver = Driver::new(Arc::clone(&self.shared), standing);
-        driver.resume().await?;
-        self.launch(id.clone(), driver).await;
-        Ok(())
+    /// Makes a run ours. Its journal is read after that: before it, the former owner may have written.
+    async fn claim(&self, id: &RunId) -> Result<Owned, ExecutorError> {
+        let which = Claim::One { account: self.shared.account.clone(), journal: id.journal() };
+        let claimed = self.shared.store.claim(&self.lease, which).await?;
+        let claimed = claimed.into_iter().next();
+        claimed
+            .map(|claimed| claimed.owned)
+            .ok_or_else(|| ExecutorError::OwnedElsewhere { run: id.clone() })
     }
 
     /// Asks a run that is driven here to stop. Remote Tasks are told; the run ends once they confirm or their
@@ -156,10 +169,26 @@ impl Executor {
     /// # Errors
     /// When the run is not driven here.
     pub async fn cancel(&self, id: &RunId) -> Result<(), ExecutorError> {
-        let not_driven = || ExecutorError::NotDriven { run: id.clone() };
-        let to = self.drivers.get(id).map(|handle| handle.reports.clone());
-        let report = Report::of(Input::CancelRequested { at: Timestamp::now() });
-        to.ok_or_else(not_driven)?.send(report).await.map_err(|_| not_driven())
+        let handle = self.drivers.get(id);
+        let handle = handle.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
+        handle.cancel.cancel();
+        Ok(())
+    }
+
+    /// Answers a pause: of the step named, else of the only one. When this returns, the answer is durable and on
+    /// its way to exactly the remote Task that asked.
+    ///
+    /// # Errors
+    /// When nothing waits for it: then nothing is kept. When the run is not driven here.
+    pub async fn reply(
+        &self,
+        id: &RunId,
+        step: Option<StepId>,
+        parts: Vec<Part>,
+    ) -> Result<StepId, ExecutorError> {
+        let mailbox = self.drivers.get(id).map(|handle| handle.mailbox.clone());
+        let mailbox = mailbox.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
+        Ok(mailbox.leave(step, parts).await?)
     }
 
     /// Waits for the end of a run that is driven here, or was. Cancel safe.
@@ -194,34 +223,31 @@ impl Executor {
         Ok(self.shared.store.release(self.lease).await?)
     }
 
-    async fn launch(&self, id: RunId, driver: Driver) {
-        let (handle, tell) = driver.handle();
-        self.drivers.insert(id.clone(), handle);
-        let work = supervise(id, driver, tell, Arc::clone(&self.drivers), self.stop.clone());
-        self.tasks.lock().await.spawn(work);
+    /// A process whose lease ends does not begin to send.
+    fn check_lease(&self) -> Result<(), ExecutorError> {
+        if self.stop.is_cancelled() { Err(ExecutorError::LeaseLost) } else { Ok(()) }
     }
-}
 
-/// Drives a run until it ends, its driver fails, or the executor stops.
-async fn supervise(
-    id: RunId,
-    driver: Driver,
-    tell: watch::Sender<Option<Ended>>,
-    drivers: Arc<DashMap<RunId, Handle>>,
-    stop: CancellationToken,
-) {
-    let ended = tokio::select! {
-        ended = driver.drive() => ended,
-        () = stop.cancelled() => return,
-    };
-    let ended = match ended {
-        Ok(outcome) => Ended::Finished(outcome),
-        Err(error) => {
-            tracing::error!(run = %id, %error, "the driver of a run stopped");
-            Ended::Stopped(error.to_string())
-        }
-    };
-    // Nobody may be waiting; whoever comes later reads the journal.
-    let _ = tell.send(Some(ended));
-    drivers.remove(&id);
+    fn supervised(&self, id: &RunId, owned: Owned) -> Supervised {
+        let shared = Arc::clone(&self.shared);
+        let (cancel, mailbox) = (CancellationToken::new(), Mailbox::default());
+        Supervised { shared, id: id.clone(), owned, cancel, mailbox }
+    }
+
+    async fn launch(&self, run: Supervised, driver: Driver) {
+        let (tell, ended) = watch::channel(None);
+        let (cancel, mailbox) = (run.cancel.clone(), run.mailbox.clone());
+        self.drivers.insert(run.id.clone(), Handle { cancel, ended, mailbox });
+        let farewell = Farewell {
+            id: run.id.clone(),
+            drivers: Arc::clone(&self.drivers),
+            idle: Arc::clone(&self.idle),
+            owned: run.owned.clone(),
+            is_ours: true,
+        };
+        let mut tasks = self.tasks.lock().await;
+        // Those of runs that have ended would pile up.
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(run.supervise(driver, tell, self.stop.clone(), farewell));
+    }
 }

@@ -26,9 +26,9 @@ impl Slot {
     pub(crate) fn of(effect: Effect) -> Option<Self> {
         match effect {
             Effect::Render(_) | Effect::Conclude => None,
-            Effect::Send(at, attempt) | Effect::Watch(at, attempt) => {
-                Some(Self::Flight(at, attempt))
-            }
+            Effect::Send(at, attempt)
+            | Effect::Answer(at, attempt, _)
+            | Effect::Watch(at, attempt) => Some(Self::Flight(at, attempt)),
             Effect::Sleep(at, attempt) => Some(Self::Sleep(at, attempt)),
             Effect::Cancel(at, attempt) => Some(Self::Cancel(at, attempt)),
             Effect::GiveUp(at, attempt) => Some(Self::GiveUp(at, attempt)),
@@ -46,9 +46,10 @@ pub(crate) struct Flights {
 }
 
 impl Flights {
-    /// Whether a task for this slot is running.
-    pub(crate) fn is_running(&self, slot: Slot) -> bool {
-        self.by_slot.get(&slot).is_some_and(|task| !task.is_finished())
+    /// Whether a slot has its task. One that has ended still has it: its report is on its way, and until it was
+    /// taken the effect is wanted. Only [`Flights::stop`] frees a slot.
+    pub(crate) fn holds(&self, slot: Slot) -> bool {
+        self.by_slot.contains_key(&slot)
     }
 
     /// Starts the task of a slot.
@@ -60,7 +61,7 @@ impl Flights {
         }
     }
 
-    /// Aborts the task of a slot, if there is one.
+    /// Aborts the task of a slot, if there is one, and frees the slot.
     pub(crate) fn stop(&mut self, slot: Slot) {
         if let Some(task) = self.by_slot.remove(&slot) {
             task.abort();
@@ -76,13 +77,14 @@ impl Flights {
             };
             match joined {
                 Ok((id, ())) => {
-                    self.forget(id);
+                    self.by_id.remove(&id);
                 }
                 Err(error) => {
-                    let slot = self.forget(error.id());
-                    if let Some(slot) = slot
+                    let slot = self.by_id.remove(&error.id());
+                    if let Some(slot) = slot.filter(|slot| self.is_of(*slot, error.id()))
                         && error.is_panic()
                     {
+                        self.by_slot.remove(&slot);
                         return (slot, error.to_string());
                     }
                 }
@@ -90,12 +92,9 @@ impl Flights {
         }
     }
 
-    fn forget(&mut self, id: Id) -> Option<Slot> {
-        let slot = self.by_id.remove(&id)?;
-        if self.by_slot.get(&slot).is_some_and(|task| task.id() == id) {
-            self.by_slot.remove(&slot);
-        }
-        Some(slot)
+    /// Whether the slot belongs to this task still, and not to a later one.
+    fn is_of(&self, slot: Slot, id: Id) -> bool {
+        self.by_slot.get(&slot).is_some_and(|task| task.id() == id)
     }
 }
 
@@ -104,22 +103,38 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_task_that_panics_is_named_and_one_that_ends_is_not() {
+    async fn a_task_that_panics_is_named_and_frees_its_slot() {
         let mut flights = Flights::default();
+        let slot = Slot::Sleep(StepIndex(3), 1);
         flights.start(Slot::Deadline, async {});
-        flights.start(Slot::Sleep(StepIndex(3), 1), async { panic!("as the test wants it") });
-        let (slot, why) = flights.broken().await;
-        assert_eq!(slot, Slot::Sleep(StepIndex(3), 1));
+        flights.start(slot, async { panic!("as the test wants it") });
+        let (broken, why) = flights.broken().await;
+        assert_eq!(broken, slot);
         assert!(why.contains("panicked"), "{why}");
-        assert!(!flights.is_running(slot));
+        assert!(!flights.holds(slot));
     }
 
     #[tokio::test]
-    async fn a_stopped_task_does_not_run() {
+    async fn a_task_that_has_ended_holds_its_slot_until_it_is_freed() {
         let mut flights = Flights::default();
-        flights.start(Slot::Deadline, std::future::pending());
-        assert!(flights.is_running(Slot::Deadline));
-        flights.stop(Slot::Deadline);
-        assert!(!flights.is_running(Slot::Deadline));
+        let (slot, other) = (Slot::Deadline, Slot::Sleep(StepIndex(0), 1));
+        flights.start(slot, async {});
+        flights.start(other, async { panic!("so that there is something to wait for") });
+        flights.broken().await;
+        assert!(flights.holds(slot));
+        flights.stop(slot);
+        assert!(!flights.holds(slot));
+    }
+
+    #[tokio::test]
+    async fn a_task_that_was_replaced_breaks_nothing() {
+        let mut flights = Flights::default();
+        let slot = Slot::Flight(StepIndex(0), 1);
+        flights.start(slot, async { panic!("replaced before anybody looked") });
+        tokio::task::yield_now().await;
+        flights.start(slot, std::future::pending());
+        let waited = std::time::Duration::from_millis(50);
+        assert!(tokio::time::timeout(waited, flights.broken()).await.is_err());
+        assert!(flights.holds(slot));
     }
 }

@@ -53,17 +53,23 @@ pub(crate) enum Purpose {
     Send,
     /// The same content once more, to an agent that refuses our contextId.
     SendWithoutContext,
+    /// The answer to a question: the attempt's first, second, …
+    Answer {
+        /// Counted from 1.
+        turn: u32,
+    },
 }
 
 /// Derives a messageId: equal for a re-send of the same thing, new for a retry (UUIDv5, RFC 9562 §5.5).
 #[must_use]
 pub(crate) fn message_id(run: &RunId, step: &str, attempt: u32, purpose: Purpose) -> String {
-    let purpose = match purpose {
-        Purpose::Send => "send",
-        Purpose::SendWithoutContext => "send_without_context",
+    let (purpose, turn) = match purpose {
+        Purpose::Send => ("send", 0),
+        Purpose::SendWithoutContext => ("send_without_context", 0),
+        Purpose::Answer { turn } => ("answer", turn),
     };
-    // Item and turn stand at their first values until steps repeat.
-    let name = format!("{run}/{step}/0/{attempt}/{purpose}/0");
+    // The item stands at its first value until steps run once per item.
+    let name = format!("{run}/{step}/0/{attempt}/{purpose}/{turn}");
     Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string()
 }
 
@@ -79,6 +85,9 @@ mod tests {
         assert_ne!(first, message_id(&run, "flight", 2, Purpose::Send));
         assert_ne!(first, message_id(&run, "hotel", 1, Purpose::Send));
         assert_ne!(first, message_id(&run, "flight", 1, Purpose::SendWithoutContext));
+        let answer = |turn| message_id(&run, "flight", 1, Purpose::Answer { turn });
+        assert_eq!(answer(1), answer(1));
+        assert_ne!(answer(1), answer(2));
     }
 
     #[test]

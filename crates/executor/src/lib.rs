@@ -7,6 +7,7 @@
 //! [`run`] is the pure core; its journal is the truth. A driver per run owns all that is impure around it. What
 //! others see of a run they read from the journal: [`Runs`].
 
+mod answer;
 mod body;
 mod context;
 mod driver;
@@ -20,7 +21,9 @@ mod remote;
 mod report;
 pub mod run;
 mod runs;
+mod supervise;
 
+pub use answer::ReplyError;
 pub use body::{Body, Json};
 pub use error::ExecutorError;
 pub use executor::{Executor, NewRun};

@@ -3,6 +3,7 @@
 //! A task per attempt, owned by its driver. Cancel drops the connection and nothing else: telling the agent
 //! is [`cancel`]'s work. An error becomes a report; nothing is retried here that could be a second send.
 
+mod answer;
 mod cancel;
 mod failure;
 mod follow;
@@ -17,44 +18,91 @@ use jiff::Timestamp;
 use planner::ErrorClass;
 use protocol::{client::Client, v1::Message};
 
+#[cfg(test)]
+pub(crate) use self::follow::Finished;
 pub(crate) use self::{
     cancel::{Cancel, confirm_cancel},
-    follow::{Defeat, Ending, Finished, Follower},
+    follow::{Defeat, Ending, Follower, KnownPause, Question},
 };
 use crate::{
     report::Reporter,
     run::{Intent, RemoteTask},
 };
 
+/// How far behind the attempt's deadline the client's own lies, so that it is always the attempt's that speaks.
+const SLACK: Duration = Duration::from_secs(5);
+
+/// How long a pause is followed in one go.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
 /// All that one attempt needs.
 pub(crate) struct Attempt {
     pub(crate) client: Client,
     pub(crate) intent: Arc<Intent>,
     pub(crate) message: Arc<Message>,
-    /// The Task, when the attempt is bound already.
-    pub(crate) bound: Option<RemoteTask>,
-    pub(crate) deadline: Timestamp,
+    pub(crate) errand: Errand,
+    /// Absent while a pause stops the clock.
+    pub(crate) deadline: Option<Timestamp>,
     pub(crate) timeout: Duration,
     pub(crate) reporter: Reporter,
 }
 
+/// What there is to do for an attempt.
+pub(crate) enum Errand {
+    /// Send its Message, of which no Task is known.
+    Send,
+    /// Follow its Task.
+    Watch {
+        task: RemoteTask,
+        /// The pause it is in.
+        pause: Option<KnownPause>,
+    },
+    /// Send the answer its Task waits for.
+    Answer {
+        task: RemoteTask,
+        turn: u32,
+        /// The question that is answered.
+        asked: Option<KnownPause>,
+        /// Whether it cannot have been sent before.
+        is_new: bool,
+    },
+}
+
 /// Sends or re-attaches, follows, and reports how it ended. Cancel safe: every report stands alone.
 pub(crate) async fn fly(attempt: Attempt) {
-    let left = until(attempt.deadline);
-    let ending = match tokio::time::timeout(left, attempt.run(left)).await {
-        Ok(ending) => ending,
-        Err(_) => Ending::Failed(attempt.too_late()),
+    let left = attempt.left();
+    let ending = match left.is_zero() {
+        true => attempt.look_once().await,
+        false => tokio::time::timeout(left, attempt.run(left + SLACK)).await.ok(),
     };
+    let ending = ending.unwrap_or_else(|| Ending::Failed(attempt.too_late()));
     attempt.reporter.ended(&attempt, ending).await;
 }
 
 impl Attempt {
     async fn run(&self, left: Duration) -> Ending {
-        match &self.bound {
-            Some(task) => self.watch(Follower::of(task.clone())).await,
-            None if self.intent.streaming => self.send_streaming(left).await,
-            None => self.send_and_poll(left).await,
+        match &self.errand {
+            Errand::Watch { task, pause } => self.watch(follower_of(task, pause.as_ref())).await,
+            Errand::Answer { task, turn, asked, is_new } => {
+                let follower = follower_of(task, asked.as_ref());
+                self.deliver(follower, *turn, *is_new, left).await
+            }
+            Errand::Send if self.intent.streaming => self.send_streaming(left).await,
+            Errand::Send => self.send_and_poll(left).await,
         }
+    }
+
+    /// The Task, when one is known.
+    fn bound(&self) -> Option<&RemoteTask> {
+        match &self.errand {
+            Errand::Send => None,
+            Errand::Watch { task, .. } | Errand::Answer { task, .. } => Some(task),
+        }
+    }
+
+    /// Time left for the attempt.
+    fn left(&self) -> Duration {
+        self.deadline.map_or(LONGEST, until)
     }
 
     fn too_late(&self) -> Defeat {
@@ -66,6 +114,14 @@ impl Attempt {
                 self.timeout.as_secs_f64()
             ),
         )
+    }
+}
+
+fn follower_of(task: &RemoteTask, known: Option<&KnownPause>) -> Follower {
+    let follower = Follower::of(task.clone());
+    match known {
+        Some(known) => follower.knowing(known.clone()),
+        None => follower,
     }
 }
 

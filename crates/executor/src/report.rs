@@ -7,20 +7,23 @@ use jiff::Timestamp;
 use planner::{StepError, StepResult, StepState};
 use protocol::{model::metadata, v1::Message};
 use serde::Serialize;
-use store::{AccountId, BlobId, Write};
+use store::{AccountId, BlobId, MAX_VALUE_BYTES, Write};
 use tokio::sync::mpsc;
 
 use crate::{
     ExecutorError, RunId,
     body::{Body, INLINE_BYTES, Json},
     id::{Purpose, message_id},
-    remote::{Attempt, Defeat, Ending},
-    run::{Failure, Input, Intent, RemoteTask, StepId, Wait},
+    remote::{Attempt, Defeat, Ending, Question},
+    run::{Failure, Input, Intent, Pause, RemoteTask, StepId, Wait},
 };
 
 /// Reports that may wait for a driver. It drains them all before each commit, so this many share one flush;
 /// a sender that finds the queue full waits, and with it the agent's stream.
 pub(crate) const QUEUE: usize = 1_024;
+
+/// How many characters of a stranger's error are kept: they stand in the journal, and in front of people.
+const LONGEST_ERROR: usize = 2_000;
 
 /// One fact for the driver, with what has to be committed along with it.
 #[derive(Debug)]
@@ -51,6 +54,9 @@ impl Report {
 }
 
 /// Makes a body of a value, and the write of its blob when it is large.
+///
+/// # Errors
+/// When the value is larger than the store takes, or cannot be written as JSON.
 pub(crate) fn body_of<T: Serialize>(
     account: &AccountId,
     value: &T,
@@ -60,10 +66,21 @@ pub(crate) fn body_of<T: Serialize>(
     if json.text().len() <= INLINE_BYTES {
         return Ok(Body::Inline(json));
     }
+    if json.text().len() > MAX_VALUE_BYTES {
+        return Err(ExecutorError::TooLarge { bytes: json.text().len(), limit: MAX_VALUE_BYTES });
+    }
     let bytes = Bytes::copy_from_slice(json.text().as_bytes());
     let id = BlobId::of(&bytes);
-    blobs.push(Write::Blob { account: account.clone(), id: id.clone(), bytes });
+    blobs.push(Write::Blob { account: account.clone(), id, bytes });
     Ok(Body::Blob(id))
+}
+
+/// An error's text, cut when somebody told a novel.
+pub(crate) fn clip(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_ERROR) {
+        Some((end, _)) => format!("{}… ({} bytes in all)", &text[..end], text.len()),
+        None => text.to_owned(),
+    }
 }
 
 /// Reports about one attempt.
@@ -77,20 +94,32 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// The agent made a Task.
-    pub(crate) async fn bound(&self, task: RemoteTask) {
-        let input =
-            Input::Bound { step: self.step.clone(), attempt: self.attempt, task };
+    /// The agent made a Task, in a context that it may have chosen itself.
+    pub(crate) async fn bound(&self, agent: &str, task: RemoteTask) {
+        let context = ContextSeen { agent: agent.to_owned(), context_id: task.context_id.clone() };
+        let input = Input::Bound { step: self.step.clone(), attempt: self.attempt, task };
+        self.send(Report { context: Some(context), ..Report::of(input) }).await;
+    }
+
+    /// The agent has the answer.
+    pub(crate) async fn delivered(&self, turn: u32) {
+        let input = Input::Delivered { step: self.step.clone(), attempt: self.attempt, turn };
         self.send(Report::of(input)).await;
     }
 
-    /// The attempt is over.
+    /// The attempt is over, or waits for somebody.
     pub(crate) async fn ended(&self, attempt: &Attempt, ending: Ending) {
         let report = match ending {
-            Ending::Failed(defeat) if self.is_about_context(attempt, &defeat) => {
+            Ending::Failed(defeat) if Self::is_about_context(attempt, &defeat) => {
                 self.without_context(attempt)
             }
             Ending::Failed(defeat) => self.failed(&attempt.intent, &defeat),
+            Ending::Paused(question) => self.paused(&attempt.intent, *question),
+            Ending::WentOn => Ok(Report::of(Input::Unpaused {
+                step: self.step.clone(),
+                attempt: self.attempt,
+                at: Timestamp::now(),
+            })),
             Ending::Answered(message) => {
                 let context_id = message.context_id.clone();
                 let result = StepResult { message: Some(*message), ..self.completed(attempt) };
@@ -109,11 +138,40 @@ impl Reporter {
                 self.succeeded(attempt, result, task, context_id)
             }
         };
+        let report = report.or_else(|error| self.unkept(attempt, &error));
         match report {
             Ok(report) => self.send(report).await,
-            // Nothing here fails but writing a value of ours as JSON.
+            // What is left is a text of ours that is no JSON.
             Err(error) => tracing::error!(%error, step = %self.step, "a report cannot be written"),
         }
+    }
+
+    fn paused(&self, intent: &Intent, question: Question) -> Result<Report, ExecutorError> {
+        let Question { task, kind, message } = question;
+        let mut blobs = Vec::new();
+        let message_id = message.as_ref().map(|message| message.message_id.clone());
+        let question = match &message {
+            Some(message) => Some(body_of(&self.account, message, &mut blobs)?),
+            None => None,
+        };
+        let context =
+            ContextSeen { agent: intent.agent.clone(), context_id: task.context_id.clone() };
+        let input = Input::Paused {
+            step: self.step.clone(),
+            attempt: self.attempt,
+            at: Timestamp::now(),
+            task,
+            pause: Pause { kind, message_id, question },
+        };
+        Ok(Report { blobs, context: Some(context), ..Report::of(input) })
+    }
+
+    /// Ends an attempt whose answer the store would never take. The agent has done its part.
+    fn unkept(&self, attempt: &Attempt, why: &ExecutorError) -> Result<Report, ExecutorError> {
+        let agent = &attempt.intent.agent;
+        let message = format!("the answer of agent `{agent}` cannot be kept: {why}");
+        let defeat = Defeat::new(planner::ErrorClass::Invalid, message);
+        self.failed(&attempt.intent, &Defeat { remote_ended: true, ..defeat })
     }
 
     /// Ends an attempt whose agent cannot be called at all.
@@ -163,7 +221,7 @@ impl Reporter {
         let error = StepError {
             step: self.step.to_string(),
             class: defeat.class,
-            message: defeat.message.clone(),
+            message: clip(&defeat.message),
             attempt: self.attempt,
         };
         let result = StepResult {
@@ -187,20 +245,15 @@ impl Reporter {
         Ok(Report { blobs, result: Some(Arc::new(result)), ..Report::of(input) })
     }
 
-    /// Law 8: a first Message that carried our context and is invalid to the agent gets one more chance.
-    fn is_about_context(&self, attempt: &Attempt, defeat: &Defeat) -> bool {
-        let carried_context = !attempt.message.context_id.is_empty();
-        let is_unbound = attempt.bound.is_none() && !defeat.remote_ended;
-        carried_context && is_unbound && defeat.class == planner::ErrorClass::Invalid
+    /// A first Message that carried our context and is invalid to the agent gets one more chance. What fails
+    /// later, when a Task is known, is no answer to the Message.
+    fn is_about_context(attempt: &Attempt, defeat: &Defeat) -> bool {
+        !attempt.message.context_id.is_empty() && defeat.may_be_about_context
     }
 
     fn without_context(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {
-        let id = message_id(
-            &self.run,
-            self.step.as_str(),
-            self.attempt,
-            Purpose::SendWithoutContext,
-        );
+        let id =
+            message_id(&self.run, self.step.as_str(), self.attempt, Purpose::SendWithoutContext);
         let mut message = Message::clone(&attempt.message);
         message.context_id.clear();
         message.message_id.clone_from(&id);
@@ -231,3 +284,6 @@ fn draw() -> f64 {
     // The version and variant bits of a v4 are not in the upper half of the first word.
     f64::from(u32::try_from(high >> 32).unwrap_or_default()) / (f64::from(u32::MAX) + 1.0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,7 @@ mod decide;
 mod effect;
 mod event;
 mod input;
+mod pause;
 pub mod projection;
 #[cfg(test)]
 mod proof;
@@ -21,11 +22,16 @@ use std::{
     time::Duration,
 };
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
+pub(crate) use self::event::name_blob;
+use self::pause::Clock;
 pub use self::{
     effect::{Effect, Effects},
-    event::{Header, Intent, Next, Outcome, RemoteTask, RunError, RunEvent, SkipReason, StepId},
+    event::{
+        Header, Intent, Next, Outcome, Pause, PauseKind, RemoteTask, RunError, RunEvent,
+        SkipReason, StepId,
+    },
     input::{Failure, Input, Rendered, Wait},
     shape::{Shape, StepIndex, StepShape},
     step::{Flight, Phase, Settled, Step},
@@ -51,6 +57,9 @@ pub struct Run {
     slots_taken: usize,
     /// Free to run, in plan order.
     ready: BTreeSet<StepIndex>,
+    /// Waiting for somebody.
+    paused: BTreeSet<StepIndex>,
+    clock: Clock,
     /// To be skipped by the next decision.
     to_skip: BTreeSet<StepIndex>,
     /// Remote Tasks of failed attempts that still have to be told to stop.
@@ -77,10 +86,8 @@ impl Run {
     /// Prepares a run that has not started.
     #[must_use]
     pub fn new(shape: Arc<Shape>) -> Self {
-        let steps: Vec<Step> = shape
-            .indices()
-            .map(|at| Step::new(shape.step(at).dependencies))
-            .collect();
+        let steps: Vec<Step> =
+            shape.indices().map(|at| Step::new(shape.step(at).dependencies)).collect();
         Self {
             unsettled: steps.len(),
             steps,
@@ -91,6 +98,8 @@ impl Run {
             active: BTreeSet::new(),
             slots_taken: 0,
             ready: BTreeSet::new(),
+            paused: BTreeSet::new(),
+            clock: Clock::default(),
             to_skip: BTreeSet::new(),
             orphans: BTreeMap::new(),
             halt: None,
@@ -144,10 +153,27 @@ impl Run {
         self.started_at
     }
 
-    /// When the run's own timeout passes.
+    /// The newest time that any input or event brought.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Whether it waits for people only: nothing is in flight, sleeps or could start.
+    #[must_use]
+    pub fn is_waiting_for_people(&self) -> bool {
+        let is_all_paused = self.active.len() == self.paused.len() && self.ready.is_empty();
+        self.outcome.is_none()
+            && !self.paused.is_empty()
+            && is_all_paused
+            && self.orphans.is_empty()
+    }
+
+    /// When the run's own timeout passes, should it not pause again before.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
-        self.started_at.map(|at| after(at, self.shape.timeout))
+        let started_at = self.started_at?;
+        Some(later(after(started_at, self.shape.timeout), self.clock.stood_still()))
     }
 
     /// How and when it ended; `None` while it goes on.
@@ -182,25 +208,23 @@ impl Run {
 
     /// All steps in plan order.
     pub fn steps(&self) -> impl Iterator<Item = (&StepId, &Step)> {
-        self.shape
-            .indices()
-            .map(|at| (&self.shape.step(at).id, &self.steps[at.position()]))
+        self.shape.indices().map(|at| (&self.shape.step(at).id, &self.steps[at.position()]))
     }
 
-    /// When an attempt that started at `flight.started_at` times out.
+    /// When an attempt times out; its pauses do not count.
     #[must_use]
     pub fn attempt_deadline(&self, at: StepIndex, flight: &Flight) -> Timestamp {
-        after(flight.started_at, self.shape.step(at).timeout)
+        later(after(flight.started_at, self.shape.step(at).timeout), flight.paused)
     }
 
     /// The Task that [`Effect::Cancel`] is about, what was sent to get it, and when to stop trying.
     #[must_use]
-    pub fn to_cancel(&self, at: StepIndex, attempt: u32) -> Option<(&Intent, &RemoteTask, Timestamp)> {
-        if let Phase::Canceling {
-            flight,
-            task: Some(task),
-            since,
-        } = &self.at(at).phase
+    pub fn to_cancel(
+        &self,
+        at: StepIndex,
+        attempt: u32,
+    ) -> Option<(&Intent, &RemoteTask, Timestamp)> {
+        if let Phase::Canceling { flight, task: Some(task), since } = &self.at(at).phase
             && flight.attempt == attempt
         {
             return Some((&flight.intent, task, after(*since, CANCEL_GRACE)));
@@ -213,6 +237,10 @@ impl Run {
 /// `at + length`, at most the end of time.
 #[must_use]
 pub(crate) fn after(at: Timestamp, length: Duration) -> Timestamp {
-    at.saturating_add(jiff::SignedDuration::try_from(length).unwrap_or(jiff::SignedDuration::MAX))
+    at.saturating_add(SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX))
         .unwrap_or(Timestamp::MAX)
+}
+
+fn later(at: Timestamp, by: SignedDuration) -> Timestamp {
+    at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }

@@ -4,11 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use planner::{Plan, StepResult};
 use protocol::v1::Artifact;
+use serde::de::DeserializeOwned;
 use store::{AccountId, Cursor, Order, PageQuery, Seq, Store};
 
 use crate::{
     ExecutorError, RunId,
-    body::{Body, Json},
+    body::Body,
     journal::{self, RUNS, RunSummary},
     run::{Outcome, Run, RunEvent, Shape, StepId},
 };
@@ -56,7 +57,11 @@ impl Runs {
     ///
     /// # Errors
     /// When the store fails or the cursor came from another list.
-    pub async fn list(&self, limit: usize, cursor: Option<Cursor>) -> Result<RunPage, ExecutorError> {
+    pub async fn list(
+        &self,
+        limit: usize,
+        cursor: Option<Cursor>,
+    ) -> Result<RunPage, ExecutorError> {
         let mut query = PageQuery::new(Some(self.account.clone()), RUNS);
         query.order = Order::Descending;
         query.limit = limit;
@@ -79,8 +84,7 @@ impl Runs {
         let Some(RunEvent::RunStarted { header, .. }) = events.first() else {
             return Err(ExecutorError::UnknownRun { run: id.clone() });
         };
-        let plan: Arc<Plan> =
-            Arc::new(load(&*self.store, &self.account, id, &header.plan).await?.read()?);
+        let plan: Arc<Plan> = Arc::new(load(&*self.store, &self.account, id, &header.plan).await?);
         let mut run = Run::new(Arc::new(Shape::of(&plan)));
         for event in &events {
             run.apply(event);
@@ -117,7 +121,7 @@ impl Runs {
     pub async fn outputs(&self, recorded: &Recorded) -> Result<Vec<Artifact>, ExecutorError> {
         match recorded.run.outcome() {
             Some(Outcome::Completed(body)) => {
-                Ok(load(&*self.store, &self.account, &recorded.id, body).await?.read()?)
+                load(&*self.store, &self.account, &recorded.id, body).await
             }
             _ => Ok(Vec::new()),
         }
@@ -134,27 +138,26 @@ impl Runs {
     ) -> Result<Option<StepResult>, ExecutorError> {
         let found = recorded.run.shape().find(step).map(|at| recorded.run.at(at));
         match found.and_then(|step| step.result()) {
-            Some(body) => {
-                Ok(Some(load(&*self.store, &self.account, &recorded.id, body).await?.read()?))
-            }
+            Some(body) => load(&*self.store, &self.account, &recorded.id, body).await.map(Some),
             None => Ok(None),
         }
     }
 }
 
-/// The text of a body, read from its blob when it is one.
-pub(crate) async fn load(
+/// Reads a value that a run's journal holds or names.
+pub(crate) async fn load<T: DeserializeOwned>(
     store: &dyn Store,
     account: &AccountId,
     run: &RunId,
     body: &Body,
-) -> Result<Json, ExecutorError> {
+) -> Result<T, ExecutorError> {
+    let unreadable = |source| ExecutorError::Unreadable { run: run.clone(), source };
     let blob = match body {
-        Body::Inline(json) => return Ok(json.clone()),
+        Body::Inline(json) => return json.read().map_err(unreadable),
         Body::Blob(blob) => blob,
     };
-    let missing = || ExecutorError::MissingBlob { run: run.clone(), blob: blob.clone() };
-    let bytes = store.blob(account, blob).await?.ok_or_else(missing)?;
-    let text = String::from_utf8(bytes.to_vec()).map_err(|_| missing())?;
-    Ok(Json::from_text(text)?)
+    let bytes = store.blob(account, blob).await?;
+    let bytes =
+        bytes.ok_or_else(|| ExecutorError::MissingBlob { run: run.clone(), blob: *blob })?;
+    serde_json::from_slice(&bytes).map_err(unreadable)
 }

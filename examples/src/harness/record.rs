@@ -11,7 +11,7 @@ use protocol::{
         TaskStatusUpdateEvent,
     },
 };
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// A Task that any number of callers may follow.
@@ -21,6 +21,9 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct Record {
     /// Set when the Task is canceled, so that its work stops.
     pub(crate) canceled: CancellationToken,
+    /// Messages that continue the Task, for the work that waits for them.
+    answers: mpsc::UnboundedSender<Message>,
+    waiting: tokio::sync::Mutex<mpsc::UnboundedReceiver<Message>>,
     inner: Mutex<Inner>,
     /// Length of the log, told after each change.
     length: watch::Sender<usize>,
@@ -37,7 +40,10 @@ impl Record {
         let mut task = Task::new(task_id, context_id, status(TaskState::Submitted, None));
         task.history.push(message);
         let log = vec![task.clone().into()];
+        let (answers, waiting) = mpsc::unbounded_channel();
         Self {
+            answers,
+            waiting: tokio::sync::Mutex::new(waiting),
             canceled: CancellationToken::new(),
             length: watch::Sender::new(log.len()),
             inner: Mutex::new(Inner { task, log }),
@@ -57,6 +63,23 @@ impl Record {
             };
             event.into()
         })
+    }
+
+    /// Continues an interrupted Task with a Message. Returns false, and does nothing, in any other state.
+    pub(crate) fn answer(&self, message: Message) -> bool {
+        let is_waiting = self.read(|task| task.state().is_interrupted());
+        if !is_waiting || !self.enter(TaskState::Working, None) {
+            return false;
+        }
+        self.lock().task.history.push(message.clone());
+        // The receiver is part of this record.
+        self.answers.send(message).is_ok()
+    }
+
+    /// Waits for the Message that continues the Task.
+    pub(crate) async fn answered(&self) -> Message {
+        let mut waiting = self.waiting.lock().await;
+        waiting.recv().await.expect("the sender is part of this record")
     }
 
     /// Adds Parts to the artifact of that id when `append`, else puts the artifact in its place.
@@ -91,11 +114,12 @@ impl Record {
         read(&self.lock().task)
     }
 
-    /// Waits until the Task is terminal.
+    /// Waits until the Task is terminal or interrupted (A2A §3.2.2).
     pub(crate) async fn settled(&self) {
         let mut length = self.length.subscribe();
+        let is_settled = |task: &Task| is_terminal(task) || task.state().is_interrupted();
         // Fails only when the sender is gone, and the sender is part of this record.
-        let waited = length.wait_for(|_| self.read(is_terminal)).await;
+        let waited = length.wait_for(|_| self.read(is_settled)).await;
         debug_assert!(waited.is_ok(), "the record outlives its own method");
     }
 

@@ -62,9 +62,8 @@ impl Service {
         let Some(message) = request.message else {
             return Err(Error::invalid_field("message", "is missing"));
         };
-        if let Err(error) = self.check_follow_up(&message) {
-            self.calls.record(&message, streaming, CallOutcome::Refused);
-            return Err(error);
+        if !message.task_id.is_empty() {
+            return self.continue_task(&message, streaming);
         }
         let (answer, is_repeated) = self.tasks.receive(&message, || self.answer(&message));
         let outcome = if is_repeated { CallOutcome::Repeated } else { CallOutcome::Accepted };
@@ -72,16 +71,32 @@ impl Service {
         Ok(answer)
     }
 
-    /// These agents ask nothing, so no Message can continue a Task (A2A §3.4.3).
-    fn check_follow_up(&self, message: &Message) -> Result<(), Error> {
-        if message.task_id.is_empty() {
-            return Ok(());
-        }
+    /// A Message with a taskId continues a Task that waits for one (A2A §3.4.3).
+    fn continue_task(&self, message: &Message, streaming: bool) -> Result<Answer, Error> {
+        let (answer, is_repeated) = match self.tasks.repeated(message) {
+            Some(answer) => (Ok(answer), true),
+            None => (self.follow_up(message), false),
+        };
+        let outcome = match (&answer, is_repeated) {
+            (_, true) => CallOutcome::Repeated,
+            (Ok(_), false) => CallOutcome::Accepted,
+            (Err(_), false) => CallOutcome::Refused,
+        };
+        self.calls.record(message, streaming, outcome);
+        answer
+    }
+
+    fn follow_up(&self, message: &Message) -> Result<Answer, Error> {
         let record = self.tasks.get(&message.task_id)?;
         let (context_id, state) = record.read(|task| (task.context_id.clone(), task.state()));
         if !message.context_id.is_empty() && message.context_id != context_id {
             let text = format!("is not the context of task {}", message.task_id);
             return Err(Error::invalid_field("message.contextId", text));
+        }
+        if record.answer(message.clone().with_context(context_id)) {
+            let answer = Answer::Continued(record);
+            self.tasks.keep(message, &answer);
+            return Ok(answer);
         }
         let state = state.as_str_name();
         let text = format!("task {} is {state} and takes no further Messages", message.task_id);
@@ -142,7 +157,7 @@ impl A2aService for Service {
         let configuration = request.configuration.clone().unwrap_or_default();
         let record = match self.receive(request, false)? {
             Answer::Direct(message) => return Ok(message.into()),
-            Answer::Task(record) => record,
+            Answer::Task(record) | Answer::Continued(record) => record,
         };
         if !configuration.return_immediately {
             let settled = record.settled();
@@ -161,6 +176,7 @@ impl A2aService for Service {
     ) -> Result<EventStream, Error> {
         match self.receive(request, true)? {
             Answer::Task(record) => Ok(record.from_start()),
+            Answer::Continued(record) => Ok(record.from_now()),
             Answer::Direct(message) => Ok(stream::once(async { Ok(message.into()) }).boxed()),
         }
     }

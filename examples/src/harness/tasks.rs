@@ -25,10 +25,25 @@ struct Inner {
     received: HashMap<String, Vec<(Message, Answer)>>,
 }
 
+impl Inner {
+    fn repeated(&self, message: &Message) -> Option<Answer> {
+        let known = self.received.get(&message.message_id)?;
+        let (_, answer) = known.iter().find(|(known, _)| known == message)?;
+        Some(answer.clone())
+    }
+
+    fn keep(&mut self, message: &Message, answer: &Answer) {
+        let received = self.received.entry(message.message_id.clone());
+        received.or_default().push((message.clone(), answer.clone()));
+    }
+}
+
 /// What a Message led to.
 #[derive(Clone)]
 pub(crate) enum Answer {
     Task(Arc<Record>),
+    /// A Task that waited for this Message.
+    Continued(Arc<Record>),
     Direct(Message),
 }
 
@@ -41,19 +56,26 @@ impl Tasks {
         answer: impl FnOnce() -> Answer,
     ) -> (Answer, bool) {
         let mut inner = self.lock();
-        let known = inner.received.get(&message.message_id);
-        let known = known.and_then(|known| known.iter().find(|(known, _)| known == message));
-        if let Some((_, answer)) = known {
-            return (answer.clone(), true);
+        if let Some(answer) = inner.repeated(message) {
+            return (answer, true);
         }
         let answer = answer();
         if let Answer::Task(record) = &answer {
             let id = record.read(|task| task.id.clone());
             inner.by_id.insert(id, Arc::clone(record));
         }
-        let received = inner.received.entry(message.message_id.clone());
-        received.or_default().push((message.clone(), answer.clone()));
+        inner.keep(message, &answer);
         (answer, false)
+    }
+
+    /// The answer to a Message that came before.
+    pub(crate) fn repeated(&self, message: &Message) -> Option<Answer> {
+        self.lock().repeated(message)
+    }
+
+    /// Keeps the answer to a Message.
+    pub(crate) fn keep(&self, message: &Message, answer: &Answer) {
+        self.lock().keep(message, answer);
     }
 
     /// Finds a Task.

@@ -1,6 +1,6 @@
 //! What an agent sees of a Task while it works on it.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use protocol::v1::{Artifact, Message, Part, Task, TaskState};
 
@@ -49,6 +49,32 @@ impl Work {
     pub(crate) fn say(&self, line: &str) {
         let message = self.said(line);
         self.record.enter(TaskState::Working, Some(message));
+    }
+
+    /// Asks a question and waits for the Message that answers it (INPUT_REQUIRED).
+    pub(crate) async fn ask(&self, question: &str) -> Message {
+        self.record.enter(TaskState::InputRequired, Some(self.said(question)));
+        self.record.answered().await
+    }
+
+    /// Asks for authorization elsewhere and waits until `granted` ends or a Message says so
+    /// (AUTH_REQUIRED).
+    pub(crate) async fn await_authorization(&self, text: &str, granted: impl Future<Output = ()>) {
+        self.record.enter(TaskState::AuthRequired, Some(self.said(text)));
+        tokio::select! {
+            () = granted => self.say("Authorized"),
+            _ = self.record.answered() => (),
+        }
+    }
+
+    /// The id of the Task.
+    pub(crate) fn task_id(&self) -> String {
+        self.record.read(|task| task.id.clone())
+    }
+
+    /// Publishes an artifact under an id of its own, as another version of the one of this name.
+    pub(crate) fn version(&self, id: &str, name: &str, parts: Vec<Part>) {
+        self.record.put_artifact(Artifact::new(id, name, parts), false, true);
     }
 
     /// Lets time pass; nothing at all for a pace of nothing.

@@ -57,7 +57,11 @@ pub(crate) async fn run(args: &Args, command: &AgentsCommand) -> Result<Exit, Fa
         }
         AgentsCommand::Remove { name } => {
             let record = registry.remove(name).await?;
-            println!("removed {}", clean(&record.name));
+            if args.json {
+                output::json(&json!({ "name": record.name, "outcome": "removed" }))?;
+            } else {
+                println!("removed {}", clean(&record.name));
+            }
             Ok(Exit::Ok)
         }
     }
@@ -78,7 +82,7 @@ async fn add(
     }
     let source = if from == "-" {
         Source::read_from("stdin", std::io::stdin(), &Limits::default())
-            .map_err(|problems| Failure::usage(output::problems(&problems)))?
+            .map_err(|problems| Failure::file(output::problems(&problems)))?
     } else {
         workflow_file::read(Path::new(from))?
     };
@@ -160,7 +164,7 @@ fn print_list(args: &Args, agents: &[Arc<Agent>]) -> Result<Exit, Failure> {
     } else if agents.is_empty() {
         eprintln!("no agents; `convoke agents add URL --approve` takes one in");
     } else {
-        println!("{}", table(agents));
+        println!("{}", table(agents).trim_fmt());
     }
     Ok(Exit::Ok)
 }
@@ -255,7 +259,7 @@ fn print_curation(record: &Record) {
 impl From<RegistryError> for Failure {
     fn from(error: RegistryError) -> Self {
         match &error {
-            RegistryError::File(problems) => Self::usage(output::problems(problems)),
+            RegistryError::File(problems) => Self::file(output::problems(problems)),
             RegistryError::UnknownAgent { .. }
             | RegistryError::Name { .. }
             | RegistryError::NameTaken { .. } => Self::usage(error),

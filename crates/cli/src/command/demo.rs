@@ -85,8 +85,9 @@ async fn prepare(args: &Args, data: &Path, agents: &[Running]) -> Result<(), Fai
         registry.add_url(&agent.url, None, None, &options).await?;
     }
     let source = Source::new("helsinki-trip.yaml", WORKFLOW);
-    let checked = planner::check(&source)
-        .map_err(|problems| Failure::work(crate::output::diagnostics(&source, &problems)))?;
+    let checked = planner::check(&source).map_err(|problems| {
+        Failure::file_as_things_are(crate::output::diagnostics(&source, &problems))
+    })?;
     let plan = workflow_file::bind(&place, checked).await?;
     eprintln!("{}", planner::show::text(&plan).trim_end());
     Ok(())

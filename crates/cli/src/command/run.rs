@@ -1,17 +1,22 @@
 //! `convoke run`
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use anstream::eprintln;
-use executor::{Executor, NewRun, Recorded, RunId, Runs, run::Outcome};
-use tokio::signal;
+use executor::{
+    Executor, NewRun, Recorded, RunId, Runs,
+    run::{Outcome, PauseKind, StepId},
+};
+use protocol::v1::Part;
 
 use crate::{
     args::{Args, RunArgs},
     content,
     failure::{Exit, Failure},
+    interrupts::Interrupts,
     place::Place,
-    progress::Progress,
+    progress::{Progress, asked},
+    prompt::Prompt,
     workflow_file,
 };
 
@@ -19,27 +24,65 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
 pub(crate) async fn run(args: &Args, run: &RunArgs) -> Result<Exit, Failure> {
-    let (place, executor, id) = match &run.resume {
+    let started = match &run.resume {
         Some(id) => resume(args, id).await?,
         None => start(args, run).await?,
     };
+    attend(args, run.out.as_deref(), started).await
+}
+
+/// Answers a pause of a run that stands still, and drives it on.
+pub(crate) async fn reply(
+    args: &Args,
+    run: &str,
+    step: Option<StepId>,
+    text: &str,
+) -> Result<Exit, Failure> {
+    let started = resume(args, run).await?;
+    started.executor.reply(&started.id, step, vec![Part::text(text)]).await?;
+    attend(args, None, started).await
+}
+
+/// Cancels a run that stands still.
+pub(crate) async fn cancel(args: &Args, run: &str) -> Result<Exit, Failure> {
+    let started = resume(args, run).await?;
+    started.executor.cancel(&started.id).await?;
+    match attend(args, None, started).await? {
+        // What was asked for.
+        Exit::Interrupted => Ok(Exit::Ok),
+        exit => Ok(exit),
+    }
+}
+
+/// Shows a run until it ends, is left, or waits for people.
+async fn attend(args: &Args, out: Option<&Path>, started: Started) -> Result<Exit, Failure> {
+    let Started { place, executor, id, mut interrupts } = started;
     let runs = executor.runs();
     let mut recorded = runs.read(&id).await?;
     let mut progress = Progress::new(&recorded);
-    let exit = watch(&executor, &runs, &mut recorded, &mut progress).await;
+    let exit = watch(&executor, &runs, &mut recorded, &mut progress, &mut interrupts).await;
     progress.finish(&recorded);
     drop(place);
     match exit? {
         Some(exit) => Ok(exit),
         None => {
-            content::show_run(args, run.out.as_deref(), &runs, &recorded).await?;
+            content::show_run(args, out, &runs, &recorded).await?;
             executor.shutdown().await?;
             Ok(exit_of(recorded.run.outcome()))
         }
     }
 }
 
-async fn start(args: &Args, run: &RunArgs) -> Result<(Place, Executor, RunId), Failure> {
+/// A run that is driven here.
+struct Started {
+    place: Place,
+    executor: Executor,
+    id: RunId,
+    /// Listening since before anything was sent: from then on Ctrl-C has agents to tell.
+    interrupts: Interrupts,
+}
+
+async fn start(args: &Args, run: &RunArgs) -> Result<Started, Failure> {
     // clap asks for a workflow unless there is a run to resume.
     let named = run.workflow.as_deref().unwrap_or_default();
     let workflow = workflow_file::load(&workflow_file::find(named))?;
@@ -49,16 +92,18 @@ async fn start(args: &Args, run: &RunArgs) -> Result<(Place, Executor, RunId), F
     let executor = place.executor().await?;
     let new =
         NewRun { plan: Arc::new(plan), inputs: start.inputs, start: start.parts, context_id: None };
+    let interrupts = Interrupts::new().map_err(Failure::unavailable)?;
     let id = executor.start(new).await?;
-    Ok((place, executor, id))
+    Ok(Started { place, executor, id, interrupts })
 }
 
-async fn resume(args: &Args, id: &str) -> Result<(Place, Executor, RunId), Failure> {
+async fn resume(args: &Args, id: &str) -> Result<Started, Failure> {
     let id: RunId = id.parse().map_err(Failure::usage)?;
     let place = Place::open(args).await?;
     let executor = place.executor().await?;
+    let interrupts = Interrupts::new().map_err(Failure::unavailable)?;
     executor.resume(&id).await?;
-    Ok((place, executor, id))
+    Ok(Started { place, executor, id, interrupts })
 }
 
 /// Shows progress until the run ends. `Some` when a second Ctrl-C says to leave it where it stands.
@@ -67,15 +112,22 @@ async fn watch(
     runs: &Runs,
     recorded: &mut Recorded,
     progress: &mut Progress,
+    interrupts: &mut Interrupts,
 ) -> Result<Option<Exit>, Failure> {
     enum Woke {
         News,
         Interrupted,
         Stopped(executor::ExecutorError),
+        Said(StepId, String),
     }
     let id = recorded.id.clone();
-    let mut interrupts = 0;
+    let mut is_canceling = false;
+    let mut prompt = Prompt::new();
     while recorded.run.outcome().is_none() {
+        if !prompt.is_possible() && recorded.run.is_waiting_for_people() {
+            return Ok(Some(leave_paused(recorded)));
+        }
+        prompt.ask(recorded, progress);
         let woke = tokio::select! {
             events = runs.follow(recorded, PATIENCE) => {
                 for event in events? {
@@ -83,14 +135,22 @@ async fn watch(
                 }
                 Woke::News
             }
-            _ = signal::ctrl_c() => Woke::Interrupted,
+            () = interrupts.next() => Woke::Interrupted,
             Err(error) = executor.finished(&id) => Woke::Stopped(error),
+            (step, text) = prompt.answered() => Woke::Said(step, text),
         };
         match woke {
             Woke::News => (),
             Woke::Stopped(error) => return Err(error.into()),
-            Woke::Interrupted if interrupts == 0 => {
-                interrupts += 1;
+            Woke::Said(step, text) => {
+                let taken = executor.reply(&id, Some(step), vec![Part::text(text)]).await;
+                // The step may have gone on, or be over, while somebody was typing.
+                if let Err(error) = taken {
+                    progress.say(&error.to_string());
+                }
+            }
+            Woke::Interrupted if !is_canceling => {
+                is_canceling = true;
                 progress.say("canceling: the agents are being told; Ctrl-C again leaves at once");
                 executor.cancel(&id).await?;
             }
@@ -101,6 +161,24 @@ async fn watch(
         }
     }
     Ok(None)
+}
+
+/// Says what the run waits for, and how to answer.
+fn leave_paused(recorded: &Recorded) -> Exit {
+    let id = &recorded.id;
+    for (step, pause) in recorded.run.pauses() {
+        match pause.kind {
+            PauseKind::Input => {
+                eprintln!("{step} asks: {}", asked(pause));
+                eprintln!("  convoke runs reply {id} {step} TEXT");
+            }
+            PauseKind::Auth => {
+                eprintln!("{step} waits for authorization: {}", asked(pause));
+                eprintln!("  then convoke run --resume {id}");
+            }
+        }
+    }
+    Exit::Paused
 }
 
 fn exit_of(outcome: Option<&Outcome>) -> Exit {

@@ -2,7 +2,7 @@
 
 use anstream::println;
 use comfy_table::{Table, presets};
-use executor::{RunId, RunSummary};
+use executor::{RunId, RunSummary, run::StepId};
 
 use crate::{
     args::{Args, RunsCommand},
@@ -13,11 +13,26 @@ use crate::{
 };
 
 pub(crate) async fn run(args: &Args, command: &RunsCommand) -> Result<Exit, Failure> {
-    let place = Place::open(args).await?;
+    let place = match command {
+        RunsCommand::Reply { run, answer } => return reply(args, run, answer).await,
+        RunsCommand::Cancel { run } => return super::run::cancel(args, run).await,
+        RunsCommand::List { .. } | RunsCommand::Show { .. } => Place::open(args).await?,
+    };
     match command {
+        RunsCommand::Reply { .. } | RunsCommand::Cancel { .. } => Ok(Exit::Ok),
         RunsCommand::List { limit } => list(args, &place, usize::from(*limit)).await,
         RunsCommand::Show { run } => show(args, &place, run).await,
     }
+}
+
+/// The last word is the answer; one before it names the step.
+async fn reply(args: &Args, run: &str, answer: &[String]) -> Result<Exit, Failure> {
+    let (step, text) = match answer {
+        [step, text] => (Some(StepId::new(step)), text),
+        [text] => (None, text),
+        _ => return Err(Failure::usage("give the answer, or the step and the answer")),
+    };
+    super::run::reply(args, run, step, text).await
 }
 
 async fn list(args: &Args, place: &Place, limit: usize) -> Result<Exit, Failure> {
@@ -30,7 +45,7 @@ async fn list(args: &Args, place: &Place, limit: usize) -> Result<Exit, Failure>
         anstream::eprintln!("no runs yet; `convoke run FILE` starts one");
         return Ok(Exit::Ok);
     }
-    println!("{}", table(&page.runs));
+    println!("{}", table(&page.runs).trim_fmt());
     let total = usize::try_from(page.total).unwrap_or(usize::MAX);
     if total > page.runs.len() {
         anstream::eprintln!("{} of {total}; --limit shows more", page.runs.len());

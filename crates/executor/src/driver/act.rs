@@ -10,9 +10,9 @@ use super::Driver;
 use crate::{
     ExecutorError,
     flights::Slot,
-    remote::{Attempt, Cancel, confirm_cancel, fly, until},
+    remote::{Attempt, Cancel, Errand, KnownPause, confirm_cancel, fly, until},
     report::Report,
-    run::{CANCEL_GRACE, Effect, Flight, Input, Phase, StepIndex, after},
+    run::{CANCEL_GRACE, Effect, Flight, Input, PauseKind, Phase, StepIndex, after},
 };
 
 impl Driver {
@@ -23,11 +23,10 @@ impl Driver {
                 continue;
             };
             let is_wanted = self.wants(slot);
-            let is_running = self.flights.is_running(slot);
-            if is_wanted && !is_running {
-                self.begin(slot).await?;
-            } else if is_running && !is_wanted {
+            if !is_wanted {
                 self.flights.stop(slot);
+            } else if !self.flights.holds(slot) {
+                self.begin(slot).await?;
             }
         }
         Ok(())
@@ -37,7 +36,9 @@ impl Driver {
         let wanted = self.run.wanted();
         match slot {
             Slot::Flight(at, attempt) => {
+                let turn = self.run.at(at).flight().map_or(0, |flight| flight.turn);
                 wanted.contains(Effect::Send(at, attempt))
+                    || wanted.contains(Effect::Answer(at, attempt, turn))
                     || wanted.contains(Effect::Watch(at, attempt))
             }
             Slot::Sleep(at, attempt) => wanted.contains(Effect::Sleep(at, attempt)),
@@ -68,21 +69,15 @@ impl Driver {
                     });
                 }
             }
-            Slot::Deadline => {
-                if let Some(deadline) = self.run.deadline() {
-                    self.remind(slot, deadline, || Input::TimedOut { at: Timestamp::now() });
-                }
-            }
+            Slot::Deadline => self.remind_of_deadline(),
         }
         Ok(())
     }
 
     async fn begin_flight(&mut self, at: StepIndex, attempt: u32) -> Result<(), ExecutorError> {
-        let (flight, bound) = match &self.run.at(at).phase {
-            Phase::Sending(flight) => (flight.clone(), None),
-            Phase::Watching(flight, task) => (flight.clone(), Some(task.clone())),
-            Phase::Canceling { flight, task, .. } => (flight.clone(), task.clone()),
-            _ => return Ok(()),
+        let is_new = self.messages.contains_key(&(at, attempt));
+        let Some((flight, errand)) = errand(&self.run.at(at).phase, is_new) else {
+            return Ok(());
         };
         let message = self.message_of(at, &flight).await?;
         let reporter = self.reporter(at, attempt);
@@ -98,10 +93,11 @@ impl Driver {
                 return Ok(());
             }
         };
-        let deadline = self.run.attempt_deadline(at, &flight);
+        let is_paused = matches!(self.run.at(at).phase, Phase::Paused { .. });
+        let deadline = (!is_paused).then(|| self.run.attempt_deadline(at, &flight));
         let timeout = self.run.shape().step(at).timeout;
         let intent = flight.intent;
-        let flight = Attempt { client, intent, message, bound, deadline, timeout, reporter };
+        let flight = Attempt { client, intent, message, errand, deadline, timeout, reporter };
         self.flights.start(Slot::Flight(at, attempt), fly(flight));
         Ok(())
     }
@@ -115,8 +111,7 @@ impl Driver {
         if let Some(message) = self.messages.remove(&(at, flight.attempt)) {
             return Ok(message);
         }
-        let json = self.load(&flight.intent.message).await?;
-        Ok(Arc::new(json.read()?))
+        Ok(Arc::new(self.load(&flight.intent.message).await?))
     }
 
     fn begin_cancel(&mut self, at: StepIndex, attempt: u32) {
@@ -151,18 +146,39 @@ impl Driver {
         });
     }
 
-    /// A task broke down: its attempt fails, anything else is started again by the next driver.
+    /// A task broke down: its attempt fails, a cancel counts as unconfirmed, a sleep as over. Without that the
+    /// run would wait for ever for a report that nobody sends.
     pub(super) fn mourn(&mut self, slot: Slot, why: &str) {
-        tracing::error!(?slot, why, "a task of the run broke down");
-        let Slot::Flight(at, attempt) = slot else {
-            return;
-        };
+        tracing::error!(run = %self.id, ?slot, why, "a task of the run broke down");
+        match slot {
+            Slot::Flight(at, attempt) => self.mourn_flight(at, attempt, why),
+            Slot::Cancel(at, attempt) | Slot::GiveUp(at, attempt) => {
+                let step = self.step_id(at);
+                let at = Timestamp::now();
+                let input = Input::CancelSettled { step, attempt, at, confirmed: false };
+                self.take(Report::of(input));
+            }
+            Slot::Sleep(at, attempt) => {
+                let step = self.step_id(at);
+                self.take(Report::of(Input::Woken { step, attempt }));
+            }
+            Slot::Deadline => self.remind_of_deadline(),
+        }
+    }
+
+    fn mourn_flight(&mut self, at: StepIndex, attempt: u32, why: &str) {
         let Some(flight) = self.run.at(at).flight().cloned() else {
             return;
         };
         match self.reporter(at, attempt).broken(&flight.intent, why) {
             Ok(report) => self.take(report),
             Err(error) => tracing::error!(%error, "a report cannot be written"),
+        }
+    }
+
+    fn remind_of_deadline(&mut self) {
+        if let Some(deadline) = self.run.deadline() {
+            self.remind(Slot::Deadline, deadline, || Input::TimedOut { at: Timestamp::now() });
         }
     }
 
@@ -174,4 +190,42 @@ impl Driver {
 async fn tell(to: &mpsc::Sender<Report>, input: Input) {
     // A driver that is gone has no use for it.
     let _ = to.send(Report::of(input)).await;
+}
+
+/// What a phase wants done with its attempt's agent.
+fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
+    let errand = match phase {
+        Phase::Sending(flight) => (flight, Errand::Send),
+        Phase::Watching(flight, task) => {
+            // The answered question may be seen once more before the agent takes note of the answer.
+            let pause = answered(flight);
+            (flight, Errand::Watch { task: task.clone(), pause })
+        }
+        Phase::Paused { flight, task, pause, .. } => {
+            let message_id = pause.message_id.clone();
+            let known = KnownPause { kind: pause.kind, message_id, is_awaited: true };
+            (flight, Errand::Watch { task: task.clone(), pause: Some(known) })
+        }
+        Phase::Answering(flight, task) => {
+            let (task, turn) = (task.clone(), flight.turn);
+            (flight, Errand::Answer { task, turn, asked: answered(flight), is_new })
+        }
+        Phase::Canceling { flight, task: None, .. } => (flight, Errand::Send),
+        Phase::Canceling { flight, task: Some(task), .. } => {
+            (flight, Errand::Watch { task: task.clone(), pause: None })
+        }
+        Phase::Waiting
+        | Phase::Ready
+        | Phase::Rendering
+        | Phase::Answered(..)
+        | Phase::BackingOff { .. }
+        | Phase::Settled(_) => return None,
+    };
+    Some((errand.0.clone(), errand.1))
+}
+
+/// The question that an attempt answered last.
+fn answered(flight: &Flight) -> Option<KnownPause> {
+    let message_id = flight.asked.clone()?;
+    Some(KnownPause { kind: PauseKind::Input, message_id: Some(message_id), is_awaited: false })
 }

@@ -14,7 +14,7 @@ use super::Driver;
 use crate::{
     ExecutorError,
     id::{Purpose, message_id},
-    report::{Report, body_of},
+    report::{Report, body_of, clip},
     run::{Input, Intent, Rendered, StepId, StepIndex},
 };
 
@@ -37,7 +37,16 @@ impl Driver {
             }
         }
         match planner::render_message(&plan.workflow, at.position(), &scope) {
-            Ok(parts) => self.intend(at, &plan.bindings[at.position()], parts),
+            Ok(parts) => match self.intend(at, &plan.bindings[at.position()], parts) {
+                Err(error @ ExecutorError::TooLarge { .. }) => {
+                    let agent = &plan.bindings[at.position()].agent;
+                    self.cannot_render(
+                        at,
+                        &format!("the Message for `{agent}` is too large: {error}"),
+                    )
+                }
+                report => report,
+            },
             Err(error) => self.cannot_render(at, &error.to_string()),
         }
     }
@@ -48,13 +57,13 @@ impl Driver {
         let scope = self.scope(&plan.workflow.outputs_read).await?;
         let mut blobs = Vec::new();
         let outputs = match planner::evaluate_outputs(&plan.workflow, &scope) {
-            Ok(artifacts) => Ok(body_of(&self.shared.account, &artifacts, &mut blobs)?),
-            Err(error) => Err(StepError {
-                step: String::new(),
-                class: ErrorClass::Invalid,
-                message: error.to_string(),
-                attempt: 0,
-            }),
+            Ok(artifacts) => match body_of(&self.shared.account, &artifacts, &mut blobs) {
+                Err(error @ ExecutorError::TooLarge { .. }) => {
+                    Err(no_outputs(&format!("the outputs of the run are too large: {error}")))
+                }
+                body => Ok(body?),
+            },
+            Err(error) => Err(no_outputs(&error.to_string())),
         };
         let input = Input::Concluded { at: Timestamp::now(), outputs };
         Ok(Report { blobs, ..Report::of(input) })
@@ -127,7 +136,7 @@ impl Driver {
         let error = StepError {
             step: self.run.shape().step(at).id.to_string(),
             class: ErrorClass::Invalid,
-            message: why.to_owned(),
+            message: clip(why),
             attempt: self.run.at(at).attempts,
         };
         let result =
@@ -142,6 +151,10 @@ impl Driver {
         let step: StepId = self.run.shape().step(at).id.clone();
         Report::of(Input::Rendered { step, at: Timestamp::now(), rendered })
     }
+}
+
+fn no_outputs(why: &str) -> StepError {
+    StepError { step: String::new(), class: ErrorClass::Invalid, message: clip(why), attempt: 0 }
 }
 
 fn index(position: usize) -> StepIndex {

@@ -2,20 +2,23 @@
 
 use std::sync::Arc;
 
-use planner::{StepResult, StepState};
+use planner::{Plan, StepResult, StepState};
 use protocol::v1::Part;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::Driver;
 use crate::{
     ExecutorError,
-    body::{Body, Json},
-    run::{Phase, Settled, StepIndex},
+    body::Body,
+    run::{Phase, Run, RunEvent, Settled, StepIndex},
 };
 
-/// Results by step, and what the run started with.
+/// Results by step, each for as long as somebody is going to read it, and what the run started with.
 pub(super) struct Results {
     by_step: Vec<Option<Arc<StepResult>>>,
+    /// How many unsettled steps read it; the outputs of the run count as one more.
+    readers: Vec<u32>,
     start: Option<Start>,
 }
 
@@ -27,12 +30,37 @@ pub(super) struct Start {
 }
 
 impl Results {
-    pub(super) fn new(steps: usize) -> Self {
-        Self { by_step: vec![None; steps], start: None }
+    pub(super) fn new(plan: &Plan, run: &Run) -> Self {
+        let workflow = &plan.workflow;
+        let mut readers = vec![0; workflow.steps.len()];
+        let open = run.shape().indices().filter(|at| !run.at(*at).state().is_settled());
+        let by_steps = open.flat_map(|at| &workflow.steps[at.position()].reads);
+        for read in by_steps.chain(&workflow.outputs_read) {
+            readers[*read] += 1;
+        }
+        Self { by_step: vec![None; workflow.steps.len()], readers, start: None }
     }
 
+    /// Keeps a result that somebody is going to read.
     pub(super) fn keep(&mut self, at: StepIndex, result: Arc<StepResult>) {
-        self.by_step[at.position()] = Some(result);
+        if self.readers[at.position()] > 0 {
+            self.by_step[at.position()] = Some(result);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn holds(&self, at: StepIndex) -> bool {
+        self.by_step[at.position()].is_some()
+    }
+
+    /// A reader is settled: it reads nothing any more.
+    fn release(&mut self, reads: &[usize]) {
+        for read in reads {
+            self.readers[*read] = self.readers[*read].saturating_sub(1);
+            if self.readers[*read] == 0 {
+                self.by_step[*read] = None;
+            }
+        }
     }
 
     pub(super) fn set_start(&mut self, inputs: Arc<Map<String, Value>>, parts: Arc<[Part]>) {
@@ -41,6 +69,16 @@ impl Results {
 }
 
 impl Driver {
+    /// Forgets the results that nobody is going to read any more. Costs O(what the settled steps read).
+    pub(super) fn release_results(&mut self, events: &[RunEvent]) {
+        let plan = Arc::clone(&self.plan);
+        let shape = Arc::clone(self.run.shape());
+        let settled = events.iter().filter_map(RunEvent::settles);
+        for at in settled.filter_map(|step| shape.find(step)) {
+            self.results.release(&plan.workflow.steps[at.position()].reads);
+        }
+    }
+
     /// The result of a step: from memory, else as the journal has it.
     pub(super) async fn result(&mut self, at: StepIndex) -> Result<Arc<StepResult>, ExecutorError> {
         if let Some(result) = &self.results.by_step[at.position()] {
@@ -49,7 +87,7 @@ impl Driver {
         let result = match &self.run.at(at).phase {
             Phase::Settled(Settled::Completed(body) | Settled::Failed(body, _)) => {
                 let body = body.clone();
-                Arc::new(self.load(&body).await?.read()?)
+                Arc::new(self.load(&body).await?)
             }
             Phase::Settled(Settled::Skipped(reason)) => {
                 Arc::new(StepResult::skipped(reason.to_string()))
@@ -70,14 +108,14 @@ impl Driver {
             return Err(ExecutorError::UnknownRun { run: self.id.clone() });
         };
         let (inputs, parts) = (header.inputs.clone(), header.start.clone());
-        let inputs: Map<String, Value> = self.load(&inputs).await?.read()?;
-        let parts: Vec<Part> = self.load(&parts).await?.read()?;
+        let inputs: Map<String, Value> = self.load(&inputs).await?;
+        let parts: Vec<Part> = self.load(&parts).await?;
         self.results.set_start(Arc::new(inputs), parts.into());
         Ok(self.results.start.clone().expect("set on the line above"))
     }
 
-    /// The text of a body.
-    pub(super) async fn load(&self, body: &Body) -> Result<Json, ExecutorError> {
+    /// Reads a value that the journal holds or names.
+    pub(super) async fn load<T: DeserializeOwned>(&self, body: &Body) -> Result<T, ExecutorError> {
         crate::runs::load(&*self.shared.store, &self.shared.account, &self.id, body).await
     }
 }

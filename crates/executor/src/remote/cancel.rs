@@ -12,6 +12,8 @@ use tokio::time::sleep;
 
 /// How long one call may take.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the agent must say that it does not know the Task: right after a restart it may be wrong.
+const DENIALS: u32 = 3;
 /// The pause between two calls.
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -31,31 +33,27 @@ pub(crate) async fn confirm_cancel(cancel: Cancel) -> bool {
 
 impl Cancel {
     async fn run(&self) -> bool {
+        let (mut is_told, mut denials) = (false, 0);
         loop {
-            let request = CancelTaskRequest {
-                id: self.task_id.clone(),
-                ..CancelTaskRequest::default()
-            };
-            match verdict(self.client.cancel_task(request, CALL_TIMEOUT).await) {
+            let verdict = if is_told { self.look().await } else { self.tell().await };
+            match verdict {
                 Verdict::Over => return true,
                 Verdict::Impossible => return false,
-                Verdict::GoesOn => return self.wait_for_end().await,
+                Verdict::GoesOn => is_told = true,
                 // Agents say so of a Task that is over, and of one that they cannot stop.
                 Verdict::Refused => return matches!(self.look().await, Verdict::Over),
-                Verdict::AskAgain => sleep(PAUSE).await,
+                Verdict::Unknown if denials + 1 >= DENIALS => return true,
+                Verdict::Unknown => denials += 1,
+                Verdict::AskAgain => (),
             }
+            sleep(PAUSE).await;
         }
     }
 
-    async fn wait_for_end(&self) -> bool {
-        loop {
-            sleep(PAUSE).await;
-            match self.look().await {
-                Verdict::Over => return true,
-                Verdict::Impossible => return false,
-                Verdict::GoesOn | Verdict::Refused | Verdict::AskAgain => (),
-            }
-        }
+    async fn tell(&self) -> Verdict {
+        let request =
+            CancelTaskRequest { id: self.task_id.clone(), ..CancelTaskRequest::default() };
+        verdict(self.client.cancel_task(request, CALL_TIMEOUT).await)
     }
 
     async fn look(&self) -> Verdict {
@@ -72,6 +70,8 @@ enum Verdict {
     Over,
     GoesOn,
     Refused,
+    /// The agent does not know the Task.
+    Unknown,
     AskAgain,
     Impossible,
 }
@@ -81,7 +81,7 @@ fn verdict(answer: Result<Task, ClientError>) -> Verdict {
         Ok(task) if task.state().is_terminal() => Verdict::Over,
         Ok(_) => Verdict::GoesOn,
         Err(error) if error.kind == Some(ErrorKind::TaskNotCancelable) => Verdict::Refused,
-        Err(error) if error.class == FailureClass::NotFound => Verdict::Over,
+        Err(error) if error.class == FailureClass::NotFound => Verdict::Unknown,
         Err(error) if error.is_retryable() => Verdict::AskAgain,
         Err(_) => Verdict::Impossible,
     }

@@ -1,13 +1,35 @@
 //! A client's failure in the words of the workflow language.
 
 use planner::ErrorClass;
-use protocol::client::{ClientError, FailureClass};
+use protocol::{
+    client::{ClientError, Delivery, FailureClass},
+    error::ErrorKind,
+};
 
 use super::Defeat;
 
 /// The failed attempt that an error makes.
 pub(super) fn defeat(error: &ClientError) -> Defeat {
     Defeat { retry_after: error.retry_after, ..Defeat::new(class(error.class), error.to_string()) }
+}
+
+/// The failed attempt that an error in answer to the Message itself makes.
+pub(super) fn refusal(error: &ClientError) -> Defeat {
+    Defeat { may_be_about_context: may_be_about_context(error), ..defeat(error) }
+}
+
+/// Agents that do not know a context say so in several ways. A Message that names no Task can be told of a Task
+/// that is not found for its context or its references only.
+fn may_be_about_context(error: &ClientError) -> bool {
+    let is_answer = error.delivery == Delivery::Answered;
+    is_answer
+        && match error.kind {
+            Some(ErrorKind::InvalidParams | ErrorKind::InvalidRequest) => true,
+            Some(ErrorKind::TaskNotFound) => error.remote.is_some(),
+            // A bare HTTP 400.
+            None => error.class == FailureClass::Invalid,
+            Some(_) => false,
+        }
 }
 
 fn class(class: FailureClass) -> ErrorClass {

@@ -3,10 +3,12 @@
 use planner::ErrorClass;
 use protocol::{
     artifacts::Aggregator,
-    v1::{Artifact, Message, StreamResponse, Task, TaskState, TaskStatus, stream_response::Payload},
+    v1::{
+        Artifact, Message, StreamResponse, Task, TaskState, TaskStatus, stream_response::Payload,
+    },
 };
 
-use crate::run::RemoteTask;
+use crate::run::{PauseKind, RemoteTask};
 
 /// Follows one attempt's Task through snapshots and updates.
 #[derive(Debug, Default)]
@@ -14,6 +16,19 @@ pub(crate) struct Follower {
     task: Option<RemoteTask>,
     status: Option<TaskStatus>,
     artifacts: Aggregator,
+    /// A pause that is known: seeing it again is no news, seeing the Task go on is.
+    known: Option<KnownPause>,
+}
+
+/// How a pause is recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KnownPause {
+    pub(crate) kind: PauseKind,
+    /// The messageId of its question. A pause without a question is never taken for a known one, except while
+    /// waiting for authorization.
+    pub(crate) message_id: Option<String>,
+    /// Whether the end of the pause is to be told.
+    pub(crate) is_awaited: bool,
 }
 
 /// How an attempt ended.
@@ -23,6 +38,10 @@ pub(crate) enum Ending {
     Answered(Box<Message>),
     /// The Task is COMPLETED.
     Completed(Box<Finished>),
+    /// The Task waits for somebody.
+    Paused(Box<Question>),
+    /// The Task goes on after a pause.
+    WentOn,
     /// Anything else.
     Failed(Defeat),
 }
@@ -38,6 +57,14 @@ pub(crate) struct Finished {
     pub(crate) status_message: Option<Message>,
 }
 
+/// What a Task waits for.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) task: RemoteTask,
+    pub(crate) kind: PauseKind,
+    pub(crate) message: Option<Message>,
+}
+
 /// Why an attempt failed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Defeat {
@@ -47,11 +74,13 @@ pub(crate) struct Defeat {
     pub(crate) remote_ended: bool,
     /// How long the agent asks to be left alone.
     pub(crate) retry_after: Option<std::time::Duration>,
+    /// Whether the agent answered the Message itself in a way that may mean our contextId.
+    pub(crate) may_be_about_context: bool,
 }
 
 impl Defeat {
     pub(crate) fn new(class: ErrorClass, message: String) -> Self {
-        Self { class, message, remote_ended: false, retry_after: None }
+        Self { class, message, remote_ended: false, retry_after: None, may_be_about_context: false }
     }
 
     fn by_agent(class: ErrorClass, message: String) -> Self {
@@ -63,6 +92,11 @@ impl Follower {
     /// Goes on with a Task that is known from the journal.
     pub(crate) fn of(task: RemoteTask) -> Self {
         Self { task: Some(task), ..Self::default() }
+    }
+
+    /// Does not take this pause for news.
+    pub(crate) fn knowing(self, known: KnownPause) -> Self {
+        Self { known: Some(known), ..self }
     }
 
     /// The Task, once one is known.
@@ -121,10 +155,8 @@ impl Follower {
 
     fn note_task(&mut self, task_id: &str, context_id: &str) {
         if self.task.is_none() {
-            self.task = Some(RemoteTask {
-                task_id: task_id.to_owned(),
-                context_id: context_id.to_owned(),
-            });
+            self.task =
+                Some(RemoteTask { task_id: task_id.to_owned(), context_id: context_id.to_owned() });
         }
     }
 
@@ -145,16 +177,25 @@ impl Follower {
             TaskState::Canceled => {
                 Defeat::by_agent(ErrorClass::Failed, said("the agent canceled its Task"))
             }
-            TaskState::InputRequired => Defeat::new(
-                ErrorClass::Failed,
-                said("the agent asks for input, and a run cannot pass questions on yet"),
-            ),
-            TaskState::Unspecified
-            | TaskState::Submitted
-            | TaskState::Working
-            | TaskState::AuthRequired => return None,
+            TaskState::InputRequired => return self.paused(PauseKind::Input),
+            TaskState::AuthRequired => return self.paused(PauseKind::Auth),
+            TaskState::Unspecified | TaskState::Submitted | TaskState::Working => {
+                let known = self.known.take()?;
+                return known.is_awaited.then_some(Ending::WentOn);
+            }
         };
         Some(Ending::Failed(defeat))
+    }
+
+    fn paused(&self, kind: PauseKind) -> Option<Ending> {
+        let message = self.status.as_ref().and_then(|status| status.message.clone());
+        let message_id = message.as_ref().map(|message| message.message_id.clone());
+        let is_known = self.known.as_ref().is_some_and(|known| match &known.message_id {
+            Some(_) => known.message_id == message_id,
+            None => known.is_awaited && known.kind == kind && message_id.is_none(),
+        });
+        let task = self.task.clone()?;
+        (!is_known).then(|| Ending::Paused(Box::new(Question { task, kind, message })))
     }
 
     fn finished(&mut self) -> Ending {

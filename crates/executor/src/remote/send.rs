@@ -28,11 +28,12 @@ impl Attempt {
                 }
             };
             let was_bound = follower.task().is_some();
-            if let Some(ending) = follower.absorb(event) {
-                return ending;
+            let ending = follower.absorb(event);
+            if !was_bound {
+                self.bind(&follower, ending.as_ref()).await;
             }
-            if !was_bound && let Some(task) = follower.task() {
-                self.reporter.bound(task.clone()).await;
+            if let Some(ending) = ending {
+                return ending;
             }
         }
         drop(stream);
@@ -52,19 +53,35 @@ impl Attempt {
         match response.payload {
             Some(Payload::Message(message)) => return Ending::Answered(Box::new(message)),
             Some(Payload::Task(task)) => {
-                if let Some(ending) = follower.snapshot(task) {
+                let ending = follower.snapshot(task);
+                self.bind(&follower, ending.as_ref()).await;
+                if let Some(ending) = ending {
                     return ending;
                 }
             }
             None => return Ending::Failed(self.unanswered()),
         }
-        if let Some(task) = follower.task() {
-            self.reporter.bound(task.clone()).await;
-        }
         self.poll(follower).await
     }
 
-    fn request(&self, return_immediately: bool) -> SendMessageRequest {
+    /// Reports the Task, unless it is over already: then its end says all, and a commit is saved. A Task that
+    /// goes on although the attempt has failed has to be known, or nobody could cancel it.
+    async fn bind(&self, follower: &Follower, ending: Option<&Ending>) {
+        let is_over = match ending {
+            None => false,
+            // A pause names its Task itself.
+            Some(Ending::Answered(_) | Ending::Completed(_) | Ending::Paused(_)) => true,
+            Some(Ending::WentOn) => false,
+            Some(Ending::Failed(defeat)) => defeat.remote_ended,
+        };
+        if let Some(task) = follower.task()
+            && !is_over
+        {
+            self.reporter.bound(&self.intent.agent, task.clone()).await;
+        }
+    }
+
+    pub(super) fn request(&self, return_immediately: bool) -> SendMessageRequest {
         SendMessageRequest {
             message: Some(Message::clone(&self.message)),
             configuration: Some(SendMessageConfiguration {
@@ -77,7 +94,7 @@ impl Attempt {
 
     /// An error before anything is bound.
     fn refused(&self, error: &protocol::client::ClientError) -> Ending {
-        Ending::Failed(failure::defeat(error))
+        Ending::Failed(failure::refusal(error))
     }
 
     fn unanswered(&self) -> Defeat {

@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use planner::ErrorClass;
 use protocol::{
     client::{ClientError, FailureClass},
-    v1::{GetTaskRequest, SubscribeToTaskRequest},
+    v1::{GetTaskRequest, SubscribeToTaskRequest, stream_response::Payload},
 };
 use tokio::time::{Instant, sleep};
 
@@ -20,9 +20,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long one GetTask may take.
 const POLL_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often in a row the agent must say that it does not know its Task. Queues get lost on restarts, and
-/// the store behind them may come up later.
+/// How often in a row the agent must say that it does not know its Task, or answer what makes no sense. Queues
+/// get lost on restarts, the store behind them may come up later, and meanwhile a proxy answers in its place.
 const DENIALS: u32 = 3;
+/// The shortest pause after such an answer.
+const PAUSE_AFTER_DENIAL: Duration = Duration::from_millis(500);
 
 impl Attempt {
     /// Subscribes where the agent streams; a subscription that ends early is a cut, and polling tells more.
@@ -35,14 +37,21 @@ impl Attempt {
         self.poll(follower).await
     }
 
-    /// Follows one subscription: `None` when it is refused or cut.
+    /// Follows one subscription: `None` when it is refused or cut. One that does not begin with the Task as it is
+    /// (A2A §3.1.6) tells nothing of what was missed, so that polling has to.
     async fn subscribe(&self, follower: &mut Follower) -> Option<Ending> {
         let request = SubscribeToTaskRequest {
             id: follower.task()?.task_id.clone(),
             ..SubscribeToTaskRequest::default()
         };
-        let mut stream = self.client.subscribe_to_task(request, super::until(self.deadline)).await.ok()?;
+        let left = self.left();
+        let mut stream = self.client.subscribe_to_task(request, left).await.ok()?;
+        let mut is_first = true;
         while let Some(Ok(event)) = stream.next().await {
+            if is_first && !matches!(event.payload, Some(Payload::Task(_))) {
+                return None;
+            }
+            is_first = false;
             if let Some(ending) = follower.absorb(event) {
                 return Some(ending);
             }
@@ -50,21 +59,32 @@ impl Attempt {
         None
     }
 
+    /// How a Task stands whose time was up before anybody could look: it may have ended long ago, while no process
+    /// was driving the run. Nothing is sent to an agent of which no Task is known.
+    pub(super) async fn look_once(&self) -> Option<Ending> {
+        let mut follower = Follower::of(self.bound()?.clone());
+        let task = self.client.get_task(Self::question(&follower)?, POLL_TIMEOUT).await.ok()?;
+        follower.snapshot(task)
+    }
+
+    fn question(follower: &Follower) -> Option<GetTaskRequest> {
+        Some(GetTaskRequest {
+            id: follower.task()?.task_id.clone(),
+            history_length: Some(0),
+            ..GetTaskRequest::default()
+        })
+    }
+
     /// Asks for the Task until it is over.
     pub(super) async fn poll(&self, mut follower: Follower) -> Ending {
         let mut patience = Patience::new();
         let mut pause = FIRST_PAUSE;
         loop {
-            let Some(task) = follower.task() else {
+            let Some(request) = Self::question(&follower) else {
                 return Ending::Failed(Defeat::new(
                     ErrorClass::Failed,
                     "the agent's Task has no id".to_owned(),
                 ));
-            };
-            let request = GetTaskRequest {
-                id: task.task_id.clone(),
-                history_length: Some(0),
-                ..GetTaskRequest::default()
             };
             match self.client.get_task(request, POLL_TIMEOUT).await {
                 Ok(task) => {
@@ -77,10 +97,12 @@ impl Attempt {
                     if let Some(defeat) = patience.strain(&error) {
                         return Ending::Failed(defeat);
                     }
+                    let asked = error.retry_after.unwrap_or_default().min(PATIENCE);
+                    pause = pause.max(PAUSE_AFTER_DENIAL).max(asked);
                 }
             }
             sleep(pause).await;
-            pause = pause.mul_f32(1.5).min(LONGEST_PAUSE);
+            pause = pause.min(LONGEST_PAUSE).mul_f32(1.5).min(LONGEST_PAUSE);
         }
     }
 }
@@ -97,15 +119,28 @@ impl Patience {
     }
 
     fn strain(&mut self, error: &ClientError) -> Option<Defeat> {
-        let mut defeat = failure::defeat(error);
-        if error.class == FailureClass::NotFound {
-            self.denials += 1;
+        let defeat = failure::defeat(error);
+        match error.class {
+            FailureClass::Unavailable | FailureClass::Timeout | FailureClass::RateLimited => {
+                (self.since.elapsed() >= PATIENCE).then_some(defeat)
+            }
+            FailureClass::Internal | FailureClass::InvalidResponse => {
+                self.is_denied().then_some(defeat)
+            }
             // The agent has lost the Task: nothing is left there to cancel, and another attempt may help.
-            defeat.remote_ended = true;
-            defeat.class = ErrorClass::Unavailable;
-            return (self.denials >= DENIALS).then_some(defeat);
+            FailureClass::NotFound => self.is_denied().then_some(Defeat {
+                remote_ended: true,
+                class: ErrorClass::Unavailable,
+                ..defeat
+            }),
+            FailureClass::Invalid | FailureClass::Unauthorized | FailureClass::Unsupported => {
+                Some(defeat)
+            }
         }
-        let is_final = !error.is_retryable();
-        (is_final || self.since.elapsed() >= PATIENCE).then_some(defeat)
+    }
+
+    fn is_denied(&mut self) -> bool {
+        self.denials += 1;
+        self.denials >= DENIALS
     }
 }

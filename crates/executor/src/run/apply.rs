@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use planner::{ErrorClass, OnError, StepError};
 
 use super::{
@@ -27,49 +27,38 @@ impl Run {
             RunEvent::StepSkipped { step, at, reason } => {
                 self.settle(step, *at, Settled::Skipped(reason.clone()));
             }
-            RunEvent::AttemptStarted {
-                step,
-                attempt,
-                at,
-                intent,
-            } => self.start_attempt(step, *attempt, *at, intent),
+            RunEvent::AttemptStarted { step, attempt, at, intent } => {
+                self.start_attempt(step, *attempt, *at, intent);
+            }
             RunEvent::ContextRefused { step, intent, .. } => self.replace_intent(step, intent),
             RunEvent::AttemptBound { step, task, .. } => self.bind(step, task),
-            RunEvent::AttemptFailed {
-                step,
-                attempt,
-                at,
-                error,
-                next,
-                remote_ended,
-            } => {
+            RunEvent::AttemptPaused { step, at, task, pause, .. } => {
+                self.pause(step, *at, task, pause);
+            }
+            RunEvent::AttemptUnpaused { step, at, .. } => self.unpause(step, *at),
+            RunEvent::AttemptAnswered { step, at, turn, intent, .. } => {
+                self.answer(step, *at, *turn, intent);
+            }
+            RunEvent::AnswerDelivered { step, .. } => self.delivered(step),
+            RunEvent::AttemptFailed { step, attempt, at, error, next, remote_ended } => {
                 self.leave_remote(step, *attempt, *at, *remote_ended);
                 self.fail_attempt(step, *attempt, *at, error, next);
             }
-            RunEvent::StepCompleted {
-                step,
-                at,
-                task,
-                result,
-                ..
-            } => {
+            RunEvent::StepCompleted { step, at, task, result, .. } => {
                 self.note_task(step, task.as_ref());
                 self.settle(step, *at, Settled::Completed(result.clone()));
             }
-            RunEvent::StepFailed {
-                step,
-                at,
-                result,
-                error,
-            } => self.settle(step, *at, Settled::Failed(result.clone(), error.clone())),
+            RunEvent::StepFailed { step, at, result, error } => {
+                self.settle(step, *at, Settled::Failed(result.clone(), error.clone()));
+            }
             RunEvent::CancelRequested { at } => self.halt_for(*at, Outcome::Canceled),
             RunEvent::RunTimedOut { at } => {
                 let outcome = Outcome::Failed(self.timed_out());
                 self.halt_for(*at, outcome);
             }
-            RunEvent::AttemptCanceled {
-                step, attempt, at, ..
-            } => self.forget_remote(step, *attempt, *at),
+            RunEvent::AttemptCanceled { step, attempt, at, .. } => {
+                self.forget_remote(step, *attempt, *at);
+            }
             RunEvent::RunFinished { at, outcome } => {
                 self.pass(*at);
                 self.outcome = Some((*at, outcome.clone()));
@@ -86,17 +75,22 @@ impl Run {
         let had_slot = step.holds_slot();
         let before = step.phase.effects(at);
         let after = phase.effects(at);
-        let is_ready = phase == Phase::Ready;
+        let is_ready = matches!(phase, Phase::Ready | Phase::Answered(..));
+        let was_paused = matches!(step.phase, Phase::Paused { .. });
+        let is_paused = matches!(phase, Phase::Paused { .. });
         let is_between_attempts = step.attempts > 0 && !matches!(phase, Phase::Settled(_));
         step.phase = phase;
         let has_slot = step.holds_slot();
         self.slots_taken = self.slots_taken + usize::from(has_slot) - usize::from(had_slot);
         set_member(&mut self.active, at, has_slot || is_between_attempts);
         set_member(&mut self.ready, at, is_ready);
+        if was_paused != is_paused {
+            self.note_pause(at, is_paused);
+        }
         exchange(&mut self.effects, before, after);
     }
 
-    fn pass(&mut self, at: Timestamp) {
+    pub(super) fn pass(&mut self, at: Timestamp) {
         self.now = self.now.max(at);
     }
 
@@ -121,6 +115,9 @@ impl Run {
             attempt,
             started_at: at,
             intent: Arc::clone(intent),
+            turn: 0,
+            asked: None,
+            paused: SignedDuration::ZERO,
         };
         self.set_phase(index, Phase::Sending(flight));
     }
@@ -144,11 +141,9 @@ impl Run {
         self.steps[index.position()].task = Some(task.clone());
         let phase = match self.at(index).phase.clone() {
             Phase::Sending(flight) => Phase::Watching(flight, task.clone()),
-            Phase::Canceling { flight, since, .. } => Phase::Canceling {
-                flight,
-                since,
-                task: Some(task.clone()),
-            },
+            Phase::Canceling { flight, since, .. } => {
+                Phase::Canceling { flight, since, task: Some(task.clone()) }
+            }
             other => other,
         };
         self.set_phase(index, phase);
@@ -165,14 +160,18 @@ impl Run {
         let Some(index) = self.shape.find(step) else {
             return;
         };
-        if let Phase::Watching(flight, task) = &self.at(index).phase
+        let bound = match &self.at(index).phase {
+            Phase::Watching(flight, task)
+            | Phase::Answering(flight, task)
+            | Phase::Answered(flight, task)
+            | Phase::Paused { flight, task, .. } => Some((flight, task)),
+            _ => None,
+        };
+        if let Some((flight, task)) = bound
             && !remote_ended
         {
-            let orphan = Orphan {
-                intent: Arc::clone(&flight.intent),
-                task: task.clone(),
-                since: at,
-            };
+            let orphan =
+                Orphan { intent: Arc::clone(&flight.intent), task: task.clone(), since: at };
             self.orphans.insert((index, attempt), orphan);
             self.effects.add(Effect::Cancel(index, attempt));
         }
@@ -254,10 +253,7 @@ impl Run {
     fn failure_of(&self, at: StepIndex, step: &StepId, how: &Settled) -> Option<Outcome> {
         match how {
             Settled::Failed(_, error) if self.shape.step(at).on_error == OnError::Fail => {
-                Some(Outcome::Failed(RunError {
-                    step: Some(step.clone()),
-                    error: error.clone(),
-                }))
+                Some(Outcome::Failed(RunError { step: Some(step.clone()), error: error.clone() }))
             }
             _ => None,
         }
@@ -287,14 +283,15 @@ impl Run {
     }
 
     fn halt_step(&mut self, index: StepIndex, since: Timestamp) {
-        let canceling = |flight, task| Phase::Canceling {
-            flight,
-            task,
-            since,
-        };
+        let canceling = |flight, task| Phase::Canceling { flight, task, since };
         match self.at(index).phase.clone() {
             Phase::Sending(flight) => self.set_phase(index, canceling(flight, None)),
-            Phase::Watching(flight, task) => self.set_phase(index, canceling(flight, Some(task))),
+            Phase::Watching(flight, task)
+            | Phase::Paused { flight, task, .. }
+            | Phase::Answered(flight, task)
+            | Phase::Answering(flight, task) => {
+                self.set_phase(index, canceling(flight, Some(task)));
+            }
             Phase::BackingOff { .. } | Phase::Ready | Phase::Rendering
                 if self.at(index).attempts > 0 =>
             {

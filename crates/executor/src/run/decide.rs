@@ -1,11 +1,13 @@
 //! Which event an input causes, and what follows from it at once.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use planner::StepError;
 
 use super::{
-    Effect, Failure, Input, Next, Outcome, Phase, RemoteTask, Rendered, Run, RunError, RunEvent, SkipReason,
-    StepId, StepIndex, after,
+    Effect, Failure, Input, Intent, Next, Outcome, Phase, RemoteTask, Rendered, Run, RunError,
+    RunEvent, SkipReason, StepId, StepIndex, after,
 };
 use crate::body::Body;
 
@@ -13,61 +15,35 @@ impl Run {
     /// The one event that an input causes; `None` for what is stale, repeated or changes nothing.
     pub(super) fn decide(&mut self, input: Input) -> Option<RunEvent> {
         match input {
-            Input::Start { at, header } => self
-                .header
-                .is_none()
-                .then_some(RunEvent::RunStarted { at, header }),
+            Input::Start { at, header } => {
+                self.header.is_none().then_some(RunEvent::RunStarted { at, header })
+            }
             Input::Resumed { at } => self.header.as_ref().map(|_| RunEvent::RunResumed { at }),
             Input::Rendered { step, at, rendered } => self.decide_rendered(step, at, rendered),
-            Input::Bound {
-                step,
-                attempt,
-                task,
-            } => self
+            Input::Bound { step, attempt, task } => self
                 .is_unbound(&step, attempt)
-                .then_some(RunEvent::AttemptBound {
-                    step,
-                    attempt,
-                    task,
-                }),
-            Input::ContextRefused {
-                step,
-                attempt,
-                intent,
-            } => self
-                .is_unbound(&step, attempt)
-                .then_some(RunEvent::ContextRefused {
-                    step,
-                    attempt,
-                    intent,
-                }),
-            Input::Succeeded {
-                step,
-                attempt,
-                at,
-                task,
-                result,
-            } => self.decide_succeeded(step, attempt, at, task, result),
-            Input::Failed {
-                step,
-                attempt,
-                at,
-                failure,
-            } => self.decide_failed(step, attempt, at, *failure),
+                .then_some(RunEvent::AttemptBound { step, attempt, task }),
+            Input::Paused { step, attempt, at, task, pause } => {
+                self.decide_paused(step, attempt, at, task, pause)
+            }
+            Input::Unpaused { step, attempt, at } => self.decide_unpaused(step, attempt, at),
+            Input::Answered { step, attempt, at, turn, intent } => {
+                self.decide_answered(step, attempt, at, turn, intent)
+            }
+            Input::Delivered { step, attempt, turn } => self.decide_delivered(step, attempt, turn),
+            Input::ContextRefused { step, attempt, intent } => {
+                self.decide_context_refused(step, attempt, intent)
+            }
+            Input::Succeeded { step, attempt, at, task, result } => {
+                self.decide_succeeded(step, attempt, at, task, result)
+            }
+            Input::Failed { step, attempt, at, failure } => {
+                self.decide_failed(step, attempt, at, *failure)
+            }
             Input::Woken { step, attempt } => self.wake(&step, attempt),
-            Input::CancelSettled {
-                step,
-                attempt,
-                at,
-                confirmed,
-            } => self
+            Input::CancelSettled { step, attempt, at, confirmed } => self
                 .is_being_canceled(&step, attempt)
-                .then_some(RunEvent::AttemptCanceled {
-                    step,
-                    attempt,
-                    at,
-                    confirmed,
-                }),
+                .then_some(RunEvent::AttemptCanceled { step, attempt, at, confirmed }),
             Input::Concluded { at, outputs } => self.decide_concluded(at, outputs),
             Input::CancelRequested { at } => {
                 self.may_halt().then_some(RunEvent::CancelRequested { at })
@@ -87,9 +63,7 @@ impl Run {
             let event = RunEvent::StepSkipped {
                 step: self.shape.step(skipped).id.clone(),
                 at: self.now,
-                reason: SkipReason::DependencyFailed {
-                    step: self.shape.step(cause).id.clone(),
-                },
+                reason: SkipReason::DependencyFailed { step: self.shape.step(cause).id.clone() },
             };
             self.record(event, events);
         }
@@ -108,34 +82,38 @@ impl Run {
         events.push(event);
     }
 
-    fn decide_rendered(
-        &self,
-        step: StepId,
-        at: Timestamp,
-        rendered: Rendered,
-    ) -> Option<RunEvent> {
+    fn decide_rendered(&self, step: StepId, at: Timestamp, rendered: Rendered) -> Option<RunEvent> {
         let found = self.at(self.shape.find(&step)?);
         if found.phase != Phase::Rendering {
             return None;
         }
         Some(match rendered {
-            Rendered::Send(intent) => RunEvent::AttemptStarted {
-                step,
-                attempt: found.attempts + 1,
-                at,
-                intent,
-            },
-            Rendered::Skip { condition } => RunEvent::StepSkipped {
-                step,
-                at,
-                reason: SkipReason::When { condition },
-            },
-            Rendered::Fail { error, result } => RunEvent::StepFailed {
-                step,
-                at,
-                result,
-                error,
-            },
+            Rendered::Send(intent) => {
+                RunEvent::AttemptStarted { step, attempt: found.attempts + 1, at, intent }
+            }
+            Rendered::Skip { condition } => {
+                RunEvent::StepSkipped { step, at, reason: SkipReason::When { condition } }
+            }
+            Rendered::Fail { error, result } => RunEvent::StepFailed { step, at, result, error },
+        })
+    }
+
+    fn decide_context_refused(
+        &self,
+        step: StepId,
+        attempt: u32,
+        intent: Arc<Intent>,
+    ) -> Option<RunEvent> {
+        if !self.is_unbound(&step, attempt) {
+            return None;
+        }
+        let found = self.at(self.shape.find(&step)?);
+        Some(match found.phase {
+            // Nothing was begun there, and nothing shall be.
+            Phase::Canceling { .. } => {
+                RunEvent::AttemptCanceled { step, attempt, at: self.now, confirmed: true }
+            }
+            _ => RunEvent::ContextRefused { step, attempt, intent },
         })
     }
 
@@ -153,19 +131,10 @@ impl Run {
         }
         Some(match found.phase {
             // The work is no longer wanted, and it is over: that is as good as a confirmed cancel.
-            Phase::Canceling { .. } => RunEvent::AttemptCanceled {
-                step,
-                attempt,
-                at,
-                confirmed: true,
-            },
-            _ => RunEvent::StepCompleted {
-                step,
-                attempt,
-                at,
-                task,
-                result,
-            },
+            Phase::Canceling { .. } => {
+                RunEvent::AttemptCanceled { step, attempt, at, confirmed: true }
+            }
+            _ => RunEvent::StepCompleted { step, attempt, at, task, result },
         })
     }
 
@@ -183,29 +152,17 @@ impl Run {
         }
         if let Phase::Canceling { task, .. } = &found.phase {
             let confirmed = failure.remote_ended || task.is_none();
-            return confirmed.then_some(RunEvent::AttemptCanceled {
-                step,
-                attempt,
-                at,
-                confirmed,
-            });
+            return confirmed.then_some(RunEvent::AttemptCanceled { step, attempt, at, confirmed });
         }
-        let backoff = self
-            .shape
-            .step(index)
-            .backoff(attempt, failure.error.class, failure.wait);
+        let backoff = self.shape.step(index).backoff(attempt, failure.error.class, failure.wait);
         Some(RunEvent::AttemptFailed {
             step,
             attempt,
             at,
             error: failure.error,
             next: match backoff {
-                Some(pause) => Next::Retry {
-                    at: after(at, pause),
-                },
-                None => Next::GiveUp {
-                    result: failure.result,
-                },
+                Some(pause) => Next::Retry { at: after(at, pause) },
+                None => Next::GiveUp { result: failure.result },
             },
             remote_ended: failure.remote_ended,
         })
@@ -226,10 +183,7 @@ impl Run {
         self.shape.find(step).is_some_and(|index| {
             let found = self.at(index);
             found.is_current(attempt)
-                && matches!(
-                    found.phase,
-                    Phase::Sending(_) | Phase::Canceling { task: None, .. }
-                )
+                && matches!(found.phase, Phase::Sending(_) | Phase::Canceling { task: None, .. })
         })
     }
 
@@ -254,8 +208,7 @@ impl Run {
             Ok(outputs) => Outcome::Completed(outputs),
             Err(error) => Outcome::Failed(RunError { step: None, error }),
         };
-        self.is_ready_to_conclude()
-            .then_some(RunEvent::RunFinished { at, outcome })
+        self.is_ready_to_conclude().then_some(RunEvent::RunFinished { at, outcome })
     }
 
     fn halted_verdict(&self) -> Option<Outcome> {
@@ -276,7 +229,11 @@ impl Run {
             let Some(next) = self.ready.first().copied() else {
                 return;
             };
-            self.set_phase(next, Phase::Rendering);
+            let phase = match &self.at(next).phase {
+                Phase::Answered(flight, task) => Phase::Answering(flight.clone(), task.clone()),
+                _ => Phase::Rendering,
+            };
+            self.set_phase(next, phase);
         }
     }
 

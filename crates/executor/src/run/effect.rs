@@ -13,6 +13,8 @@ pub enum Effect {
     Conclude,
     /// Send the attempt's Message (again, with the same bytes) and report.
     Send(StepIndex, u32),
+    /// Send the attempt's answer of this turn to its Task (again, with the same bytes) and follow it.
+    Answer(StepIndex, u32, u32),
     /// Follow a remote Task that is already known.
     Watch(StepIndex, u32),
     /// Sleep until the back-off is over, answer with `Woken`.
@@ -70,6 +72,7 @@ impl Effects {
         std::mem::take(&mut self.changed)
     }
 
+    #[cfg(test)]
     pub(super) fn touched(&self) -> u64 {
         self.touched
     }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use planner::StepError;
 use protocol::client::Interface;
 use serde::{Deserialize, Serialize};
+use store::BlobId;
 
 use crate::body::Body;
 
@@ -73,6 +74,48 @@ pub enum RunEvent {
         attempt: u32,
         /// Where to find it again.
         task: RemoteTask,
+    },
+    /// The agent asks for something. Names the Task, so that it is a BIND as well where none came before.
+    AttemptPaused {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+        /// Where the answer goes.
+        task: RemoteTask,
+        /// What it asks for.
+        pause: Pause,
+    },
+    /// The agent went on by itself, as it may after AUTH_REQUIRED.
+    AttemptUnpaused {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+    },
+    /// INTENT of an answer: this Message is about to be sent to the Task that asked.
+    AttemptAnswered {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+        /// How many answers the attempt has had with this one.
+        turn: u32,
+        /// What is sent.
+        intent: Arc<Intent>,
+    },
+    /// The agent has the answer; it is never sent again.
+    AnswerDelivered {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
     },
     /// The attempt did not succeed.
     AttemptFailed {
@@ -154,6 +197,10 @@ impl RunEvent {
             | Self::AttemptStarted { step, .. }
             | Self::ContextRefused { step, .. }
             | Self::AttemptBound { step, .. }
+            | Self::AttemptPaused { step, .. }
+            | Self::AttemptUnpaused { step, .. }
+            | Self::AttemptAnswered { step, .. }
+            | Self::AnswerDelivered { step, .. }
             | Self::AttemptFailed { step, .. }
             | Self::StepCompleted { step, .. }
             | Self::StepFailed { step, .. }
@@ -165,6 +212,50 @@ impl RunEvent {
             | Self::RunFinished { .. } => None,
         }
     }
+
+    /// The step that has its last word here: completed, failed for good, or skipped. Once in a run for each.
+    pub(crate) fn settles(&self) -> Option<&StepId> {
+        match self {
+            Self::StepCompleted { step, .. }
+            | Self::StepFailed { step, .. }
+            | Self::StepSkipped { step, .. }
+            | Self::AttemptFailed { step, next: Next::GiveUp { .. }, .. } => Some(step),
+            _ => None,
+        }
+    }
+
+    /// What it holds or names.
+    fn bodies(&self) -> Vec<&Body> {
+        match self {
+            Self::RunStarted { header, .. } => vec![&header.plan, &header.inputs, &header.start],
+            Self::AttemptStarted { intent, .. }
+            | Self::ContextRefused { intent, .. }
+            | Self::AttemptAnswered { intent, .. } => vec![&intent.message],
+            Self::AttemptPaused { pause, .. } => pause.question.iter().collect(),
+            Self::StepCompleted { result, .. }
+            | Self::StepFailed { result, .. }
+            | Self::AttemptFailed { next: Next::GiveUp { result }, .. } => vec![result],
+            Self::RunFinished { outcome: Outcome::Completed(outputs), .. } => vec![outputs],
+            Self::AttemptFailed { next: Next::Retry { .. }, .. }
+            | Self::RunFinished { .. }
+            | Self::RunResumed { .. }
+            | Self::StepSkipped { .. }
+            | Self::AttemptBound { .. }
+            | Self::AttemptUnpaused { .. }
+            | Self::AnswerDelivered { .. }
+            | Self::CancelRequested { .. }
+            | Self::RunTimedOut { .. }
+            | Self::AttemptCanceled { .. } => Vec::new(),
+        }
+    }
+}
+
+/// Whether one of the events names a blob: only then may it be written.
+pub(crate) fn name_blob(events: &[RunEvent], blob: &BlobId) -> bool {
+    events
+        .iter()
+        .flat_map(RunEvent::bodies)
+        .any(|body| matches!(body, Body::Blob(id) if id == blob))
 }
 
 /// What follows a failed attempt.
@@ -220,6 +311,41 @@ pub struct RemoteTask {
     pub task_id: String,
     /// The context that the agent put it in; may differ from the one offered.
     pub context_id: String,
+}
+
+/// What an agent waits for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pause {
+    /// An answer, or authorization.
+    pub kind: PauseKind,
+    /// The messageId of its question: how the same question is told from a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    /// The agent's Message as ProtoJSON; absent when it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Body>,
+}
+
+impl Pause {
+    /// What the agent says, as text; `None` when it says nothing or too much to stand in the journal itself.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let Body::Inline(json) = self.question.as_ref()? else {
+            return None;
+        };
+        let message: protocol::v1::Message = json.read().ok()?;
+        Some(message.text()).filter(|text| !text.is_empty())
+    }
+}
+
+/// The two interrupted states of A2A (§4.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseKind {
+    /// INPUT_REQUIRED: nothing happens until somebody answers.
+    Input,
+    /// AUTH_REQUIRED: somebody has to authorize the agent elsewhere; it may go on without a word to us.
+    Auth,
 }
 
 /// Why a step does not run.

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 use planner::StepError;
 
-use super::{Header, Intent, RemoteTask, StepId};
+use super::{Header, Intent, Pause, RemoteTask, StepId};
 use crate::body::Body;
 
 /// One fact from outside. Stale and repeated inputs are ordinary and change nothing.
@@ -40,6 +40,50 @@ pub enum Input {
         attempt: u32,
         /// Where to find it again.
         task: RemoteTask,
+    },
+    /// The agent asks for something.
+    Paused {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// Now.
+        at: Timestamp,
+        /// Where the answer goes.
+        task: RemoteTask,
+        /// What it asks for.
+        pause: Pause,
+    },
+    /// The agent went on by itself.
+    Unpaused {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// Now.
+        at: Timestamp,
+    },
+    /// Somebody answers.
+    Answered {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// Now.
+        at: Timestamp,
+        /// The answer's number; one that is not the next is stale.
+        turn: u32,
+        /// What to send.
+        intent: Arc<Intent>,
+    },
+    /// The agent has the answer.
+    Delivered {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// The answer's number.
+        turn: u32,
     },
     /// The agent does not accept our contextId.
     ContextRefused {

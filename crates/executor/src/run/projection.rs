@@ -4,7 +4,7 @@ use planner::StepState;
 use protocol::v1::TaskState;
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Run, StepIndex};
+use super::{Outcome, PauseKind, Run, StepIndex};
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +12,10 @@ use super::{Outcome, Run, StepIndex};
 pub enum RunState {
     /// It goes on, or will when a driver picks it up.
     Working,
+    /// A step waits for an answer.
+    InputRequired,
+    /// Every step that waits for somebody waits for authorization.
+    AuthRequired,
     /// It has its outputs.
     Completed,
     /// It failed.
@@ -21,11 +25,15 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// The state that an outcome leaves a run in.
+    /// Where a run stands.
     #[must_use]
-    pub fn of(outcome: Option<&Outcome>) -> Self {
-        match outcome {
-            None => Self::Working,
+    pub fn of(run: &Run) -> Self {
+        match run.outcome() {
+            None => match run.pause_kind() {
+                None => Self::Working,
+                Some(PauseKind::Input) => Self::InputRequired,
+                Some(PauseKind::Auth) => Self::AuthRequired,
+            },
             Some(Outcome::Completed(_)) => Self::Completed,
             Some(Outcome::Failed(_)) => Self::Failed,
             Some(Outcome::Canceled) => Self::Canceled,
@@ -37,6 +45,8 @@ impl RunState {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Working => "working",
+            Self::InputRequired => "input_required",
+            Self::AuthRequired => "auth_required",
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Canceled => "canceled",
@@ -48,12 +58,16 @@ impl Run {
     /// The state of the Task that this run is the inside of.
     #[must_use]
     pub fn task_state(&self) -> TaskState {
-        match (self.header(), self.outcome()) {
-            (None, _) => TaskState::Submitted,
-            (Some(_), None) => TaskState::Working,
-            (Some(_), Some(Outcome::Completed(_))) => TaskState::Completed,
-            (Some(_), Some(Outcome::Failed(_))) => TaskState::Failed,
-            (Some(_), Some(Outcome::Canceled)) => TaskState::Canceled,
+        if self.header().is_none() {
+            return TaskState::Submitted;
+        }
+        match RunState::of(self) {
+            RunState::Working => TaskState::Working,
+            RunState::InputRequired => TaskState::InputRequired,
+            RunState::AuthRequired => TaskState::AuthRequired,
+            RunState::Completed => TaskState::Completed,
+            RunState::Failed => TaskState::Failed,
+            RunState::Canceled => TaskState::Canceled,
         }
     }
 

@@ -42,7 +42,10 @@ proptest! {
         world.drive(&mut Run::new(world.shape()), Vec::new(), seed, |live, _| {
             let kept: BTreeSet<Effect> = live.wanted().iter().collect();
             assert_eq!(kept, recomputed(live));
-            assert!(live.slots_taken <= live.shape.parallel, "parallel is a limit");
+            // Telling paused agents to stop takes slots that nobody else wants any more, and an agent
+            // that goes on by itself after its authorization asks nobody for a slot.
+            let limit = live.shape.parallel + world.self_starters();
+            assert!(live.halt.is_some() || live.slots_taken <= limit, "parallel is a limit");
             let taken = live.steps.iter().filter(|step| step.holds_slot()).count();
             assert_eq!(live.slots_taken, taken);
         });
@@ -82,27 +85,21 @@ fn durable(run: &Run) -> Vec<(Phase, u32, u32)> {
         Phase::Rendering => Phase::Ready,
         // Waking from a back-off is not journaled either.
         Phase::BackingOff { .. } => Phase::Ready,
+        Phase::Answering(flight, task) => Phase::Answered(flight.clone(), task.clone()),
         other => other.clone(),
     };
-    run.steps
-        .iter()
-        .map(|step| (phase(&step.phase), step.open, step.attempts))
-        .collect()
+    run.steps.iter().map(|step| (phase(&step.phase), step.open, step.attempts)).collect()
 }
 
 fn recomputed(run: &Run) -> BTreeSet<Effect> {
-    let steps = run
-        .shape
-        .indices()
-        .flat_map(|at| run.at(at).phase.effects(at))
-        .flatten();
+    let steps = run.shape.indices().flat_map(|at| run.at(at).phase.effects(at)).flatten();
     let orphans = run.orphans.keys().map(|(at, n)| Effect::Cancel(*at, *n));
     let concludes = run.is_ready_to_conclude().then_some(Effect::Conclude);
     let is_going_on = run.header.is_some() && run.outcome.is_none();
     steps
         .chain(orphans)
         .chain(concludes)
-        .chain(is_going_on.then_some(Effect::Deadline))
+        .chain((is_going_on && run.pauses().count() == 0).then_some(Effect::Deadline))
         .collect()
 }
 
@@ -130,6 +127,8 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => Just(Fate::RefusesContext),
         1 => (1u32..4).prop_map(Fate::FailsThenBinds),
         1 => Just(Fate::TimesOutOnce),
+        1 => (1u32..4).prop_map(Fate::Asks),
+        1 => Just(Fate::WantsAuthorization),
         1 => Just(Fate::Fails),
         1 => Just(Fate::CannotRender),
         1 => Just(Fate::IsSkipped),
@@ -185,10 +184,8 @@ fn the_cost_of_an_event_does_not_grow_with_the_run() {
 /// Operations per event of a fan-out: one step, then `width` that wait for it.
 fn cost_per_event(width: u32) -> f64 {
     let template = shape_of(&[vec![]], &[OnError::Fail], 16).step(StepIndex(0)).clone();
-    let mut steps = vec![StepShape {
-        dependents: (1..=width).map(StepIndex).collect(),
-        ..template.clone()
-    }];
+    let mut steps =
+        vec![StepShape { dependents: (1..=width).map(StepIndex).collect(), ..template.clone() }];
     steps.extend((1..=width).map(|at| StepShape {
         id: StepId::new(&format!("s{at}")),
         dependencies: 1,
@@ -199,7 +196,10 @@ fn cost_per_event(width: u32) -> f64 {
     let mut run = Run::new(world.shape());
     let journal = world.drive(&mut run, Vec::new(), 7, |_, _| ());
     assert!(matches!(run.outcome(), Some(Outcome::Completed(_))));
-    assert_eq!(run.steps().filter(|(_, step)| step.state() == StepState::Completed).count(), width as usize + 1);
+    assert_eq!(
+        run.steps().filter(|(_, step)| step.state() == StepState::Completed).count(),
+        width as usize + 1
+    );
     let operations = run.work + run.wanted().touched();
     operations as f64 / journal.len() as f64
 }
@@ -213,4 +213,19 @@ fn a_stale_report_changes_nothing() {
     let first_attempt_again = world.bound_input(0, 1);
     assert!(run.step(first_attempt_again).is_empty());
     assert!(matches!(journal.last(), Some(RunEvent::RunFinished { .. })));
+}
+
+/// A run of one step that has been paused since an instant.
+pub(super) fn paused_run(since: jiff::Timestamp) -> Run {
+    let world = World::of_shape(shape_of(&[vec![]], &[OnError::Fail], 1), Fate::Asks(1));
+    let mut run = Run::new(world.shape());
+    for input in world.until_paused(since) {
+        run.step(input);
+    }
+    run
+}
+
+/// An instant, so long after the first.
+pub(super) fn seconds(count: i64) -> jiff::Timestamp {
+    jiff::Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_secs(count)
 }

@@ -48,16 +48,9 @@ impl Shape {
     /// Builds a shape from its steps, whose positions are their indices.
     #[must_use]
     pub fn new(steps: Vec<StepShape>, parallel: usize, timeout: Duration) -> Self {
-        let by_id = (0u32..)
-            .zip(&steps)
-            .map(|(at, step)| (step.id.clone(), StepIndex(at)))
-            .collect();
-        Self {
-            steps,
-            by_id,
-            parallel,
-            timeout,
-        }
+        let by_id =
+            (0u32..).zip(&steps).map(|(at, step)| (step.id.clone(), StepIndex(at))).collect();
+        Self { steps, by_id, parallel, timeout }
     }
 
     /// Takes the shape of a plan.
@@ -148,5 +141,66 @@ impl StepId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(jitter: Jitter) -> StepShape {
+        StepShape {
+            id: StepId::new("a"),
+            dependencies: 0,
+            dependents: Vec::new(),
+            on_error: OnError::Fail,
+            retry: Retry {
+                attempts: 5,
+                initial: Duration::from_millis(500),
+                max: Duration::from_secs(3),
+                factor: 2.0,
+                jitter,
+                on: [ErrorClass::Unavailable].into(),
+            },
+            timeout: Duration::from_secs(1),
+        }
+    }
+
+    #[test]
+    fn a_back_off_grows_to_its_longest_and_ends_with_the_attempts() {
+        let after = |attempt| {
+            let backoff =
+                step(Jitter::None).backoff(attempt, ErrorClass::Unavailable, Wait::default());
+            backoff.map(|pause| pause.as_millis())
+        };
+        let pauses = [1, 2, 3, 4, 5, 6].map(after);
+        assert_eq!(pauses, [Some(500), Some(1_000), Some(2_000), Some(3_000), None, None]);
+    }
+
+    #[test]
+    fn a_class_that_is_not_named_is_not_tried_again() {
+        let step = step(Jitter::None);
+        assert_eq!(step.backoff(1, ErrorClass::Rejected, Wait::default()), None);
+    }
+
+    #[test]
+    fn full_jitter_takes_a_part_of_the_back_off() {
+        let drawn = |jitter, kind| {
+            let wait = Wait { jitter, at_least: None };
+            step(kind).backoff(2, ErrorClass::Unavailable, wait).map(|pause| pause.as_millis())
+        };
+        assert_eq!(drawn(0.0, Jitter::Full), Some(0));
+        assert_eq!(drawn(0.25, Jitter::Full), Some(250));
+        assert_eq!(drawn(0.25, Jitter::None), Some(1_000));
+    }
+
+    #[test]
+    fn what_the_agent_asks_for_counts_even_beyond_the_longest() {
+        let asked = |seconds| {
+            let wait = Wait { jitter: 0.5, at_least: Some(Duration::from_secs(seconds)) };
+            step(Jitter::None).backoff(1, ErrorClass::Unavailable, wait)
+        };
+        assert_eq!(asked(60), Some(Duration::from_secs(60)));
+        assert_eq!(asked(0), Some(Duration::from_millis(500)));
     }
 }

@@ -12,17 +12,22 @@
 //! | Sending, Watching | `AttemptFailed`, retry | `BackingOff` |
 //! | Sending, Watching | `AttemptFailed`, give up | Settled |
 //! | `BackingOff` | its time has come | Ready |
-//! | Sending, Watching | the run halts | Canceling |
+//! | Sending, Watching, Paused | `AttemptPaused` | Paused |
+//! | Paused | `AttemptUnpaused` | Watching |
+//! | Paused | `AttemptAnswered` | `Answered` |
+//! | `Answered` | a slot is free | Answering |
+//! | `Answered`, Answering | `AnswerDelivered` | Watching |
+//! | Sending, Watching, Paused, `Answered`, Answering | the run halts | Canceling |
 //! | `BackingOff`, or Ready after an attempt | the run halts | Settled |
 //! | Canceling | `AttemptBound` | Canceling, with a Task to cancel |
 //! | Canceling | `AttemptCanceled` | Settled |
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use planner::{StepError, StepState};
 
-use super::{Effect, Intent, RemoteTask, SkipReason, StepIndex};
+use super::{Effect, Intent, Pause, PauseKind, RemoteTask, SkipReason, StepIndex};
 use crate::body::Body;
 
 /// One try of a step that may be known to the agent.
@@ -32,8 +37,14 @@ pub struct Flight {
     pub attempt: u32,
     /// The attempt's timeout counts from here.
     pub started_at: Timestamp,
-    /// What was or will be sent.
+    /// What was or will be sent: the attempt's Message, or its newest answer.
     pub intent: Arc<Intent>,
+    /// Answers so far.
+    pub turn: u32,
+    /// The messageId of the question that was answered last.
+    pub asked: Option<String>,
+    /// How long the attempt has been paused: this does not count against its timeout.
+    pub paused: SignedDuration,
 }
 
 /// Where a step stands.
@@ -49,6 +60,21 @@ pub enum Phase {
     Sending(Flight),
     /// The agent's Task is known.
     Watching(Flight, RemoteTask),
+    /// The agent waits for somebody. Holds no slot.
+    Paused {
+        /// The attempt.
+        flight: Flight,
+        /// The Task that asks.
+        task: RemoteTask,
+        /// What it asks for.
+        pause: Pause,
+        /// Since when: the attempt's timeout stands still.
+        since: Timestamp,
+    },
+    /// The answer waits for a slot.
+    Answered(Flight, RemoteTask),
+    /// The answer may have been sent. Not journaled: replays as Answered.
+    Answering(Flight, RemoteTask),
     /// Between two attempts.
     BackingOff {
         /// The attempt that failed.
@@ -122,9 +148,12 @@ impl Step {
     pub fn state(&self) -> StepState {
         match &self.phase {
             Phase::Waiting | Phase::Ready => StepState::Waiting,
+            Phase::Paused { .. } => StepState::Paused,
             Phase::Rendering
             | Phase::Sending(_)
             | Phase::Watching(..)
+            | Phase::Answered(..)
+            | Phase::Answering(..)
             | Phase::BackingOff { .. }
             | Phase::Canceling { .. } => StepState::Running,
             Phase::Settled(Settled::Completed(_)) => StepState::Completed,
@@ -140,6 +169,9 @@ impl Step {
         match &self.phase {
             Phase::Sending(flight)
             | Phase::Watching(flight, _)
+            | Phase::Paused { flight, .. }
+            | Phase::Answered(flight, _)
+            | Phase::Answering(flight, _)
             | Phase::Canceling { flight, .. } => Some(flight),
             Phase::Waiting
             | Phase::Ready
@@ -169,7 +201,19 @@ impl Step {
 
     /// Whether it counts against `parallel`.
     pub(super) fn holds_slot(&self) -> bool {
-        matches!(self.phase, Phase::Rendering) || self.flight().is_some()
+        match self.phase {
+            Phase::Rendering
+            | Phase::Sending(_)
+            | Phase::Watching(..)
+            | Phase::Answering(..)
+            | Phase::Canceling { .. } => true,
+            Phase::Waiting
+            | Phase::Ready
+            | Phase::Paused { .. }
+            | Phase::Answered(..)
+            | Phase::BackingOff { .. }
+            | Phase::Settled(_) => false,
+        }
     }
 
     /// Whether `attempt` is the one going on: all that makes an input stale or current.
@@ -182,22 +226,25 @@ impl Phase {
     /// The work that this phase wants done: at most two things.
     pub(super) fn effects(&self, at: StepIndex) -> [Option<Effect>; 2] {
         match self {
-            Self::Waiting | Self::Ready | Self::Settled(_) => [None, None],
+            Self::Waiting | Self::Ready | Self::Answered(..) | Self::Settled(_) => [None, None],
+            // An agent that waits for authorization may go on by itself; one that waits for input cannot.
+            Self::Paused { flight, pause, .. } => match pause.kind {
+                PauseKind::Input => [None, None],
+                PauseKind::Auth => [Some(Effect::Watch(at, flight.attempt)), None],
+            },
+            Self::Answering(flight, _) => {
+                [Some(Effect::Answer(at, flight.attempt, flight.turn)), None]
+            }
             Self::Rendering => [Some(Effect::Render(at)), None],
             Self::Sending(flight) => [Some(Effect::Send(at, flight.attempt)), None],
             Self::Watching(flight, _) => [Some(Effect::Watch(at, flight.attempt)), None],
             Self::BackingOff { attempt, .. } => [Some(Effect::Sleep(at, *attempt)), None],
-            Self::Canceling {
-                flight, task: None, ..
-            } => [
-                Some(Effect::Send(at, flight.attempt)),
-                Some(Effect::GiveUp(at, flight.attempt)),
-            ],
-            Self::Canceling {
-                flight,
-                task: Some(_),
-                ..
-            } => [Some(Effect::Cancel(at, flight.attempt)), None],
+            Self::Canceling { flight, task: None, .. } => {
+                [Some(Effect::Send(at, flight.attempt)), Some(Effect::GiveUp(at, flight.attempt))]
+            }
+            Self::Canceling { flight, task: Some(_), .. } => {
+                [Some(Effect::Cancel(at, flight.attempt)), None]
+            }
         }
     }
 }

@@ -45,9 +45,14 @@ impl FolderLock {
 impl Drop for FolderLock {
     fn drop(&mut self) {
         // The name goes first, so that nobody reads it in a folder that is free again. Should this
-        // fail, the lock is still given back when the file closes.
+        // fail, the lock is given back all the same.
         if let Err(error) = self.file.set_len(0) {
             tracing::debug!(%error, "could not empty the lock file");
+        }
+        // Closing is not enough: a process that was just forked off holds a copy of the file until it
+        // runs its own program, and the lock with it.
+        if let Err(error) = self.file.unlock() {
+            tracing::debug!(%error, "could not unlock the lock file");
         }
     }
 }

@@ -10,7 +10,8 @@ use super::{Shape, StepId, StepIndex, shape_of};
 use crate::{
     body::{Body, Json},
     run::{
-        Effect, Failure, Header, Input, Intent, Outcome, RemoteTask, Rendered, Run, RunEvent, Wait,
+        Effect, Failure, Header, Input, Intent, Outcome, Pause, PauseKind, RemoteTask, Rendered,
+        Run, RunEvent, Wait,
     },
 };
 
@@ -27,6 +28,10 @@ pub(super) enum Fate {
     FailsThenBinds(u32),
     /// The first attempt's Task outlives its timeout and has to be canceled.
     TimesOutOnce,
+    /// Asks so many questions before it completes.
+    Asks(u32),
+    /// Waits for authorization, then goes on by itself or is told.
+    WantsAuthorization,
     /// Fails for good.
     Fails,
     /// Its templates cannot be evaluated.
@@ -105,6 +110,11 @@ impl World {
         self
     }
 
+    /// How many agents may go on without being told.
+    pub(super) fn self_starters(&self) -> usize {
+        self.fates.iter().filter(|fate| **fate == Fate::WantsAuthorization).count()
+    }
+
     pub(super) fn shape(&self) -> Arc<Shape> {
         Arc::clone(&self.shape)
     }
@@ -165,18 +175,22 @@ impl World {
 
     /// Performs one wanted effect, chosen at random.
     fn work_off(&self, run: &Run, dice: &mut Dice) -> Input {
-        let wanted: Vec<Effect> = run
-            .wanted()
-            .iter()
-            .filter(|effect| *effect != Effect::Deadline)
-            .take(64)
-            .collect();
-        assert!(!wanted.is_empty(), "the run wants nothing and has not ended: {run:?}");
+        let wanted: Vec<Effect> =
+            run.wanted().iter().filter(|effect| *effect != Effect::Deadline).take(64).collect();
         let at = dice.now();
+        if let Some((step, _)) = run.pauses().next()
+            && (wanted.is_empty() || dice.roll(4) == 0)
+        {
+            return self.answer(run, step, at);
+        }
+        assert!(!wanted.is_empty(), "the run wants nothing and has not ended: {run:?}");
         match wanted[dice.roll(wanted.len())] {
             Effect::Render(index) => self.render(run, index, at),
             Effect::Send(index, attempt) => self.send(run, index, attempt, at),
-            Effect::Watch(index, attempt) => self.watch(index, attempt, at),
+            Effect::Watch(index, attempt) => self.watch(run, index, attempt, at),
+            Effect::Answer(index, attempt, turn) => {
+                Input::Delivered { step: id(index), attempt, turn }
+            }
             Effect::Sleep(index, attempt) => Input::Woken { step: id(index), attempt },
             Effect::Cancel(index, attempt) | Effect::GiveUp(index, attempt) => {
                 Input::CancelSettled { step: id(index), attempt, at, confirmed: dice.roll(2) == 0 }
@@ -199,10 +213,8 @@ impl World {
     }
 
     fn send(&self, run: &Run, index: StepIndex, attempt: u32, at: Timestamp) -> Input {
-        let has_context = run
-            .at(index)
-            .flight()
-            .is_some_and(|flight| flight.intent.message_id.ends_with("send"));
+        let has_context =
+            run.at(index).flight().is_some_and(|flight| flight.intent.message_id.ends_with("send"));
         match self.fates[index.position()] {
             Fate::Answers => succeeded(index, attempt, at),
             Fate::RefusesContext if has_context => Input::ContextRefused {
@@ -218,11 +230,32 @@ impl World {
         }
     }
 
-    fn watch(&self, index: StepIndex, attempt: u32, at: Timestamp) -> Input {
+    fn watch(&self, run: &Run, index: StepIndex, attempt: u32, at: Timestamp) -> Input {
+        let turn = run.at(index).flight().map_or(0, |flight| flight.turn);
+        let is_paused = run.at(index).state() == StepState::Paused;
         match self.fates[index.position()] {
+            Fate::Asks(questions) if turn < questions => {
+                paused(index, attempt, at, PauseKind::Input, turn)
+            }
+            Fate::WantsAuthorization if is_paused => {
+                Input::Unpaused { step: id(index), attempt, at }
+            }
+            Fate::WantsAuthorization if turn == 0 && at.as_millisecond() % 2 == 0 => {
+                paused(index, attempt, at, PauseKind::Auth, turn)
+            }
             Fate::TimesOutOnce if attempt == 1 => failed(index, attempt, at, ErrorClass::Timeout),
             _ => succeeded(index, attempt, at),
         }
+    }
+
+    /// Somebody answers the first step that asks.
+    #[expect(clippy::unused_self, reason = "reads as what this world does")]
+    fn answer(&self, run: &Run, step: &StepId, at: Timestamp) -> Input {
+        let index = run.shape().find(step).expect("a step of this run");
+        let flight = run.at(index).flight().expect("a paused step has its attempt");
+        let (attempt, turn) = (flight.attempt, flight.turn + 1);
+        let intent = intent(index, attempt, &format!("answer-{turn}"));
+        Input::Answered { step: step.clone(), attempt, at, turn, intent }
     }
 
     #[expect(clippy::unused_self, reason = "reads as what this world does")]
@@ -230,11 +263,19 @@ impl World {
         Input::Bound {
             step: id(StepIndex(index)),
             attempt,
-            task: RemoteTask {
-                task_id: format!("t{index}-{attempt}"),
-                context_id: "c".to_owned(),
-            },
+            task: RemoteTask { task_id: format!("t{index}-{attempt}"), context_id: "c".to_owned() },
         }
+    }
+
+    /// What happens to the first step until it asks, all at one instant but the start.
+    pub(super) fn until_paused(&self, since: Timestamp) -> [Input; 3] {
+        let index = StepIndex(0);
+        let rendered = Rendered::Send(intent(index, 1, "send"));
+        [
+            self.start(),
+            Input::Rendered { step: id(index), at: Timestamp::UNIX_EPOCH, rendered },
+            paused(index, 1, since, PauseKind::Input, 0),
+        ]
     }
 
     fn start(&self) -> Input {
@@ -288,9 +329,12 @@ impl World {
 
 fn end_of(fate: Fate) -> StepState {
     match fate {
-        Fate::Answers | Fate::Binds | Fate::RefusesContext | Fate::TimesOutOnce => {
-            StepState::Completed
-        }
+        Fate::Answers
+        | Fate::Binds
+        | Fate::RefusesContext
+        | Fate::TimesOutOnce
+        | Fate::Asks(_)
+        | Fate::WantsAuthorization => StepState::Completed,
         Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
         Fate::FailsThenBinds(_) | Fate::Fails | Fate::CannotRender => StepState::Failed,
         Fate::IsSkipped => StepState::Skipped,
@@ -322,6 +366,16 @@ fn intent(index: StepIndex, attempt: u32, purpose: &str) -> Arc<Intent> {
 
 fn succeeded(index: StepIndex, attempt: u32, at: Timestamp) -> Input {
     Input::Succeeded { step: id(index), attempt, at, task: None, result: body("result") }
+}
+
+fn paused(index: StepIndex, attempt: u32, at: Timestamp, kind: PauseKind, turn: u32) -> Input {
+    Input::Paused {
+        step: id(index),
+        attempt,
+        at,
+        task: RemoteTask { task_id: format!("t{}-{attempt}", index.0), context_id: "c".to_owned() },
+        pause: Pause { kind, message_id: None, question: Some(body(&format!("question {turn}"))) },
+    }
 }
 
 fn failed(index: StepIndex, attempt: u32, at: Timestamp, class: ErrorClass) -> Input {

@@ -1,0 +1,31 @@
+//! Ctrl-C, listened to from one instant on: none is lost between two looks.
+
+use std::io;
+
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+#[cfg(windows)]
+use tokio::signal::windows::{CtrlC as Signal, ctrl_c as listen};
+
+#[cfg(unix)]
+fn listen() -> io::Result<Signal> {
+    signal(SignalKind::interrupt())
+}
+
+/// Every Ctrl-C since it was made; from then on none ends the process by itself.
+pub(crate) struct Interrupts(Signal);
+
+impl Interrupts {
+    /// Begins to listen.
+    pub(crate) fn new() -> io::Result<Self> {
+        listen().map(Self)
+    }
+
+    /// Waits for the next one. Cancel safe.
+    pub(crate) async fn next(&mut self) {
+        if self.0.recv().await.is_none() {
+            // No more signals can come.
+            std::future::pending::<()>().await;
+        }
+    }
+}

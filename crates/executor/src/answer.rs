@@ -1,0 +1,96 @@
+//! Answers to pauses, on their way from a person to the driver of the run.
+
+use std::sync::Arc;
+
+use protocol::v1::Part;
+use tokio::sync::{Mutex, mpsc, oneshot};
+
+use crate::run::StepId;
+
+/// Answers that may wait for a driver that is busy committing.
+const QUEUE: usize = 64;
+
+/// An answer to a paused step.
+pub(crate) struct Answer {
+    /// The step; the only paused one when absent.
+    pub(crate) step: Option<StepId>,
+    pub(crate) parts: Vec<Part>,
+    /// Told once the answer is durable.
+    pub(crate) taken: oneshot::Sender<Result<StepId, ReplyError>>,
+}
+
+/// Why an answer was not taken. Nothing of it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplyError {
+    /// Nothing in the run waits for an answer.
+    #[error("the run waits for no answer")]
+    NotPaused,
+    /// The named step waits for none.
+    #[error("step `{step}` waits for no answer; those that do: {}", names(open))]
+    StepNotPaused {
+        /// The step that was named.
+        step: StepId,
+        /// Steps that wait.
+        open: Vec<StepId>,
+    },
+    /// Several steps wait, and none was named.
+    #[error("several steps wait for an answer, name one of: {}", names(open))]
+    Ambiguous {
+        /// Steps that wait.
+        open: Vec<StepId>,
+    },
+    /// The answer is larger than what can be kept.
+    #[error("the answer cannot be kept: {why}")]
+    Unkept {
+        /// Why.
+        why: String,
+    },
+    /// The driver of the run went away before it could say.
+    #[error(
+        "it is not known whether the answer was taken; look at the run, and reply again if not"
+    )]
+    Unknown,
+}
+
+fn names(steps: &[StepId]) -> String {
+    let names: Vec<&str> = steps.iter().map(StepId::as_str).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Where answers to a run arrive. Outlives its drivers, of which at most one listens.
+#[derive(Clone)]
+pub(crate) struct Mailbox {
+    to: mpsc::Sender<Answer>,
+    inbox: Arc<Mutex<mpsc::Receiver<Answer>>>,
+}
+
+impl Default for Mailbox {
+    fn default() -> Self {
+        let (to, inbox) = mpsc::channel(QUEUE);
+        Self { to, inbox: Arc::new(Mutex::new(inbox)) }
+    }
+}
+
+impl Mailbox {
+    /// Leaves an answer and waits until it is durable or refused.
+    pub(crate) async fn leave(
+        &self,
+        step: Option<StepId>,
+        parts: Vec<Part>,
+    ) -> Result<StepId, ReplyError> {
+        let (taken, heard) = oneshot::channel();
+        let answer = Answer { step, parts, taken };
+        self.to.send(answer).await.map_err(|_| ReplyError::Unknown)?;
+        heard.await.unwrap_or(Err(ReplyError::Unknown))
+    }
+
+    /// Waits for the next answer. Cancel safe.
+    pub(crate) async fn next(&self) -> Answer {
+        let answer = self.inbox.lock().await.recv().await;
+        match answer {
+            Some(answer) => answer,
+            // Unreachable: this mailbox holds a sender itself.
+            None => std::future::pending().await,
+        }
+    }
+}

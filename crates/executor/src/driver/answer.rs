@@ -1,0 +1,100 @@
+//! From a person's answer to the Message that continues the remote Task.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use protocol::{model::metadata, v1::Message};
+use tokio::sync::oneshot;
+
+use super::Driver;
+use crate::{
+    answer::{Answer, ReplyError},
+    id::{Purpose, message_id},
+    report::{Report, body_of},
+    run::{Flight, Input, Intent, Phase, RemoteTask, StepId, StepIndex},
+};
+
+/// Somebody who waits until an answer is durable.
+pub(super) struct Waiting {
+    pub(super) step: StepId,
+    pub(super) taken: oneshot::Sender<Result<StepId, ReplyError>>,
+}
+
+impl Driver {
+    /// Takes an answer to a pause: drafts its intent, or refuses it at once.
+    pub(super) fn take_answer(&mut self, answer: Answer) {
+        let Answer { step, parts, taken } = answer;
+        let prepared = self.addressed(step).and_then(|at| {
+            let (flight, task) = self.asking(at).ok_or(ReplyError::NotPaused)?;
+            let report = self.answer_report(at, &flight, &task, parts)?;
+            Ok((at, report))
+        });
+        match prepared {
+            Ok((at, report)) => {
+                let step = self.run.shape().step(at).id.clone();
+                self.take(report);
+                self.waiting.push(Waiting { step, taken });
+            }
+            // Whoever asked may be gone.
+            Err(refused) => drop(taken.send(Err(refused))),
+        }
+    }
+
+    /// Tells those whose answers the last commit has made durable.
+    pub(super) fn confirm_answers(&mut self) {
+        for waiting in self.waiting.drain(..) {
+            // Whoever asked may be gone.
+            drop(waiting.taken.send(Ok(waiting.step)));
+        }
+    }
+
+    /// The step an answer is for: the one it names, else the only one that waits.
+    fn addressed(&self, step: Option<StepId>) -> Result<StepIndex, ReplyError> {
+        let open: Vec<StepId> = self.run.pauses().map(|(step, _)| step.clone()).collect();
+        let step = match (step, open.as_slice()) {
+            (_, []) => return Err(ReplyError::NotPaused),
+            (Some(step), open) if open.contains(&step) => step,
+            (Some(step), _) => return Err(ReplyError::StepNotPaused { step, open }),
+            (None, [only]) => only.clone(),
+            (None, _) => return Err(ReplyError::Ambiguous { open }),
+        };
+        self.run.shape().find(&step).ok_or(ReplyError::NotPaused)
+    }
+
+    fn asking(&self, at: StepIndex) -> Option<(Flight, RemoteTask)> {
+        match &self.run.at(at).phase {
+            Phase::Paused { flight, task, .. } => Some((flight.clone(), task.clone())),
+            _ => None,
+        }
+    }
+
+    fn answer_report(
+        &self,
+        at: StepIndex,
+        flight: &Flight,
+        task: &RemoteTask,
+        parts: Vec<protocol::v1::Part>,
+    ) -> Result<Report, ReplyError> {
+        let turn = flight.turn + 1;
+        let step = self.run.shape().step(at).id.clone();
+        let purpose = Purpose::Answer { turn };
+        let id = message_id(&self.id, step.as_str(), flight.attempt, purpose);
+        let message = Message::user(parts)
+            .with_id(id.as_str())
+            .with_task(&task.task_id)
+            .with_context(&task.context_id)
+            .with_metadata(metadata::ATTEMPT, id.as_str());
+        let mut blobs = Vec::new();
+        let body = body_of(&self.shared.account, &message, &mut blobs)
+            .map_err(|error| ReplyError::Unkept { why: error.to_string() })?;
+        let intent = Intent { message_id: id, message: body, ..Intent::clone(&flight.intent) };
+        let input = Input::Answered {
+            step,
+            attempt: flight.attempt,
+            at: Timestamp::now(),
+            turn,
+            intent: Arc::new(intent),
+        };
+        Ok(Report { blobs, message: Some(Arc::new(message)), ..Report::of(input) })
+    }
+}

@@ -1,0 +1,224 @@
+//! Pauses: an agent that asks, the answer on its way, and the clocks that stand still meanwhile.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    Effect, Intent, Pause, PauseKind, Phase, RemoteTask, Run, RunEvent, StepId, StepIndex,
+};
+
+/// The run's own clock, which stands still while a step is paused.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clock {
+    stopped_at: Option<Timestamp>,
+    stood_still: SignedDuration,
+}
+
+impl Clock {
+    /// How long it has stood still in all pauses that are over.
+    pub(super) fn stood_still(&self) -> SignedDuration {
+        self.stood_still
+    }
+}
+
+impl Run {
+    /// Steps that wait for somebody, in plan order, with what each asks for.
+    pub fn pauses(&self) -> impl Iterator<Item = (&StepId, &Pause)> {
+        self.paused.iter().filter_map(|at| match &self.at(*at).phase {
+            Phase::Paused { pause, .. } => Some((&self.shape.step(*at).id, pause)),
+            _ => None,
+        })
+    }
+
+    /// Whether somebody has to do something, and whether all of it is authorization elsewhere.
+    #[must_use]
+    pub fn pause_kind(&self) -> Option<PauseKind> {
+        let mut kinds = self.pauses().map(|(_, pause)| pause.kind);
+        let first = kinds.next()?;
+        let is_all_auth = first == PauseKind::Auth && kinds.all(|kind| kind == PauseKind::Auth);
+        Some(if is_all_auth { PauseKind::Auth } else { PauseKind::Input })
+    }
+
+    pub(super) fn decide_paused(
+        &self,
+        step: StepId,
+        attempt: u32,
+        at: Timestamp,
+        task: RemoteTask,
+        pause: Pause,
+    ) -> Option<RunEvent> {
+        let found = self.at(self.shape.find(&step)?);
+        let is_news = match &found.phase {
+            Phase::Sending(_) | Phase::Watching(..) => true,
+            Phase::Paused { pause: known, .. } => *known != pause,
+            _ => false,
+        };
+        (found.is_current(attempt) && is_news).then_some(RunEvent::AttemptPaused {
+            step,
+            attempt,
+            at,
+            task,
+            pause,
+        })
+    }
+
+    pub(super) fn decide_unpaused(
+        &self,
+        step: StepId,
+        attempt: u32,
+        at: Timestamp,
+    ) -> Option<RunEvent> {
+        let found = self.at(self.shape.find(&step)?);
+        let is_paused = matches!(found.phase, Phase::Paused { .. });
+        (found.is_current(attempt) && is_paused).then_some(RunEvent::AttemptUnpaused {
+            step,
+            attempt,
+            at,
+        })
+    }
+
+    pub(super) fn decide_answered(
+        &self,
+        step: StepId,
+        attempt: u32,
+        at: Timestamp,
+        turn: u32,
+        intent: Arc<Intent>,
+    ) -> Option<RunEvent> {
+        let found = self.at(self.shape.find(&step)?);
+        let is_asked = match &found.phase {
+            Phase::Paused { flight, .. } => flight.attempt == attempt && flight.turn + 1 == turn,
+            _ => false,
+        };
+        is_asked.then_some(RunEvent::AttemptAnswered { step, attempt, at, turn, intent })
+    }
+
+    pub(super) fn decide_delivered(
+        &self,
+        step: StepId,
+        attempt: u32,
+        turn: u32,
+    ) -> Option<RunEvent> {
+        let found = self.at(self.shape.find(&step)?);
+        let is_awaited = match &found.phase {
+            Phase::Answered(flight, _) | Phase::Answering(flight, _) => {
+                flight.attempt == attempt && flight.turn == turn
+            }
+            _ => false,
+        };
+        is_awaited.then_some(RunEvent::AnswerDelivered { step, attempt })
+    }
+
+    pub(super) fn pause(
+        &mut self,
+        step: &StepId,
+        since: Timestamp,
+        task: &RemoteTask,
+        pause: &Pause,
+    ) {
+        self.pass(since);
+        let Some(index) = self.shape.find(step) else {
+            return;
+        };
+        let Some(flight) = self.at(index).flight().cloned() else {
+            return;
+        };
+        self.steps[index.position()].task = Some(task.clone());
+        let attempt = flight.attempt;
+        let (task, pause) = (task.clone(), pause.clone());
+        self.set_phase(index, Phase::Paused { flight, task, pause, since });
+        // Whoever watched before the pause had a deadline; whoever watches a pause has none.
+        self.effects.renew(Effect::Watch(index, attempt));
+    }
+
+    pub(super) fn unpause(&mut self, step: &StepId, at: Timestamp) {
+        self.pass(at);
+        if let Some(index) = self.shape.find(step)
+            && let Phase::Paused { mut flight, task, since, .. } = self.at(index).phase.clone()
+        {
+            flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
+            let attempt = flight.attempt;
+            self.set_phase(index, Phase::Watching(flight, task));
+            self.effects.renew(Effect::Watch(index, attempt));
+        }
+    }
+
+    pub(super) fn answer(&mut self, step: &StepId, at: Timestamp, turn: u32, intent: &Arc<Intent>) {
+        self.pass(at);
+        if let Some(index) = self.shape.find(step)
+            && let Phase::Paused { mut flight, task, since, pause } = self.at(index).phase.clone()
+        {
+            flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
+            flight.asked = pause.message_id;
+            flight.turn = turn;
+            flight.intent = Arc::clone(intent);
+            self.set_phase(index, Phase::Answered(flight, task));
+        }
+    }
+
+    pub(super) fn delivered(&mut self, step: &StepId) {
+        if let Some(index) = self.shape.find(step)
+            && let Phase::Answered(flight, task) | Phase::Answering(flight, task) =
+                self.at(index).phase.clone()
+        {
+            self.set_phase(index, Phase::Watching(flight, task));
+        }
+    }
+
+    /// Keeps the set of paused steps, and stops the run's clock while it is not empty.
+    pub(super) fn note_pause(&mut self, at: StepIndex, is_paused: bool) {
+        let was_paused = !self.paused.is_empty();
+        if is_paused {
+            self.paused.insert(at);
+        } else {
+            self.paused.remove(&at);
+        }
+        match (was_paused, self.paused.is_empty()) {
+            (false, false) => {
+                self.clock.stopped_at = Some(self.now);
+                self.effects.remove(Effect::Deadline);
+            }
+            (true, true) => {
+                let since = self.clock.stopped_at.take().unwrap_or(self.now);
+                self.clock.stood_still += self.now.duration_since(since).max(SignedDuration::ZERO);
+                if self.outcome.is_none() {
+                    self.effects.add(Effect::Deadline);
+                }
+            }
+            _ => (),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::run::{
+        Input, Phase,
+        proof::{paused_run, seconds},
+    };
+
+    #[test]
+    fn clocks_stand_still_while_a_step_is_paused() {
+        let mut run: Run = paused_run(seconds(10));
+        let (step, _) = run.pauses().next().expect("a paused step");
+        let (step, at) = (step.clone(), StepIndex(0));
+        let before = run.deadline().expect("a started run");
+        assert!(!run.wanted().contains(Effect::Deadline), "nothing times out while it waits");
+        let flight = run.at(at).flight().expect("an attempt").clone();
+        let timeout = run.attempt_deadline(at, &flight);
+        let intent = Arc::clone(&flight.intent);
+        let at_once = Input::Answered { step, attempt: 1, at: seconds(100), turn: 1, intent };
+        assert_eq!(run.step(at_once).len(), 1);
+        let Phase::Answering(flight, _) = run.at(at).phase.clone() else {
+            panic!("a free slot takes the answer: {:?}", run.at(at).phase);
+        };
+        let pause = SignedDuration::from_secs(90);
+        assert_eq!(run.attempt_deadline(at, &flight).duration_since(timeout), pause);
+        assert_eq!(run.deadline().expect("still").duration_since(before), pause);
+        assert!(run.wanted().contains(Effect::Deadline));
+    }
+}

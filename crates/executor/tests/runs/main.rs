@@ -1,0 +1,14 @@
+//! Whole runs in one process: a real store in a temporary folder, real agents on loopback.
+
+mod agent;
+mod bodies;
+mod cancel;
+mod context;
+mod failing_store;
+mod follow;
+mod pauses;
+mod policies;
+mod recovery;
+mod scene;
+mod store_failures;
+mod timeouts;
