@@ -32,14 +32,8 @@ pub(crate) fn router(
 ) -> Router {
     let pace = options.pace.unwrap_or_else(|| usual_pace(kind));
     let gate = gate::Gate::default();
-    let service = Service::new(
-        agent(kind, options, &gate),
-        url,
-        options.streaming,
-        pace,
-        calls.clone(),
-        stop.clone(),
-    );
+    let service =
+        Service::new(agent(kind, options, &gate), url, options, pace, calls.clone(), stop.clone());
     let router = protocol::server::router(Arc::new(service));
     let router = match kind {
         Kind::Flaky => flaky::before(router, options, calls),

@@ -1,4 +1,5 @@
-//! Example agents: real A2A servers on JSON-RPC that book trips, echo, dawdle, fail and stream.
+//! Example agents: real A2A servers that book trips, echo, dawdle, fail and stream. Each speaks
+//! JSON-RPC, HTTP+JSON and gRPC on one port.
 //!
 //! Tests, benches and `convoke demo` start them in their own process with [`spawn`]; the binary
 //! `example-agents` starts them as processes. Their content depends on what they are sent alone,
@@ -10,6 +11,7 @@ mod harness;
 use std::{io, net::SocketAddr, time::Duration};
 
 use clap::ValueEnum;
+use protocol::card::Binding;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -98,6 +100,8 @@ pub struct Options {
     pub turns: u32,
     /// Whether echo answers with a Message instead of a Task.
     pub direct: bool,
+    /// Which binding the card lists first; the others follow.
+    pub binding: Binding,
 }
 
 impl Default for Options {
@@ -111,6 +115,7 @@ impl Default for Options {
             chunks: 10,
             turns: 2,
             direct: false,
+            binding: Binding::JsonRpc,
         }
     }
 }

@@ -9,6 +9,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use clap::{Parser, ValueEnum as _};
 use examples::{Failure, Kind, Options, Running, spawn};
+use protocol::card::Binding;
 use serde_json::json;
 
 /// Starts example A2A agents; each prints one line of JSON with its addresses once it listens.
@@ -45,6 +46,9 @@ struct Arguments {
     /// Makes echo answer with a Message instead of a Task.
     #[arg(long)]
     direct: bool,
+    /// Which binding the card lists first: JSONRPC, HTTP+JSON or GRPC. All three are served.
+    #[arg(long, value_parser = parse_binding, default_value = "JSONRPC")]
+    binding: Binding,
 }
 
 #[derive(Clone)]
@@ -79,6 +83,7 @@ impl Arguments {
             chunks: self.chunks,
             turns: self.turns,
             direct: self.direct,
+            binding: self.binding,
         }
     }
 
@@ -116,6 +121,11 @@ fn parse_agents(word: &str) -> Result<Agents, String> {
         .map_err(|_| format!("there are {} and all", known.join(", ")))
 }
 
+fn parse_binding(word: &str) -> Result<Binding, String> {
+    let names = Binding::ALL.map(Binding::name);
+    Binding::from_name(word).ok_or_else(|| format!("there are {}", names.join(", ")))
+}
+
 fn parse_duration(word: &str) -> Result<Duration, String> {
     let duration: jiff::SignedDuration =
         word.parse().map_err(|error: jiff::Error| error.to_string())?;
@@ -145,7 +155,7 @@ mod tests {
     #[test]
     fn every_flag_reaches_the_options() {
         let words = "example-agents flaky --pace 250ms --no-streaming --delay 2s --failures 3 \
-                     --failure drop --chunks 7 --turns 5 --direct";
+                     --failure drop --chunks 7 --turns 5 --direct --binding http+json";
         let options = Arguments::try_parse_from(words.split_whitespace())
             .expect("the arguments are well formed")
             .options();
@@ -154,6 +164,13 @@ mod tests {
         assert_eq!(options.delay, Duration::from_secs(2));
         assert_eq!((options.failures, options.chunks, options.turns), (3, 7, 5));
         assert_eq!(options.failure, Failure::Drop);
+        assert_eq!(options.binding, Binding::HttpJson);
+    }
+
+    #[test]
+    fn an_unknown_binding_is_answered_with_the_known_ones() {
+        let error = parse_binding("SOAP").expect_err("there is none");
+        assert_eq!(error, "there are JSONRPC, HTTP+JSON, GRPC");
     }
 
     #[test]

@@ -42,8 +42,10 @@ fn generate(proto: &Path) -> anyhow::Result<Vec<Generated>> {
     let pool = compiler.descriptor_pool();
     let definition =
         pool.get_file_by_name(DEFINITION).context("the compiler dropped the file it was given")?;
+    let code = messages::generate(&definition)?;
     Ok(vec![
-        Generated { name: "messages.rs", bytes: messages::generate(&definition)?.into_bytes() },
+        Generated { name: "messages.rs", bytes: code.messages.into_bytes() },
+        Generated { name: "service.rs", bytes: code.service.into_bytes() },
         Generated { name: "protojson.rs", bytes: protojson::generate(&definition)?.into_bytes() },
         // The definition with its imports as a `FileDescriptorSet`: what the
         // tests' second implementation reads. It has no use for comments.

@@ -60,8 +60,7 @@ impl Binding {
     /// Whether the client here speaks it.
     pub fn is_spoken(self) -> bool {
         match self {
-            Self::JsonRpc => true,
-            Self::HttpJson | Self::Grpc => false,
+            Self::JsonRpc | Self::HttpJson | Self::Grpc => true,
         }
     }
 }

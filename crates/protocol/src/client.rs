@@ -1,9 +1,15 @@
 //! Calling other agents.
 
+mod call;
 mod checks;
 mod error;
 mod events;
+mod grpc;
+mod http;
 mod jsonrpc;
+mod operations;
+mod peer;
+mod rest;
 #[cfg(test)]
 mod tests;
 
@@ -13,32 +19,31 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
-use http::HeaderValue;
+use ::http::HeaderValue;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 pub use error::{ClientError, Delivery, FailureClass, Retry};
 pub use events::ClientStream;
+pub use peer::{NoInterface, Peer};
+
+use call::Call;
 
 use crate::{
     card::Binding,
     limits::ClientLimits,
     operation::Operation,
     outbound::{Outbound, OutboundError},
-    v1::{
-        AgentInterface, CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse,
-        SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest, Task,
-    },
+    v1::AgentInterface,
     version::{NotAVersion, Version},
 };
 
 /// Where and how an agent is called: one interface of its card, as it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Interface {
-    /// The interface's URL.
+    /// The interface's URL; gRPC's may be `host:port`.
     pub url: String,
     /// The protocol binding.
     pub binding: Binding,
@@ -68,16 +73,6 @@ pub enum InterfaceError {
     /// Its URL cannot be called.
     #[error(transparent)]
     Url(#[from] OutboundError),
-    /// Its binding is not spoken.
-    #[error(
-        "{url} is called by {binding}, which is not spoken here; choose a JSONRPC interface of the agent"
-    )]
-    Binding {
-        /// The interface's URL.
-        url: String,
-        /// Its binding.
-        binding: Binding,
-    },
     /// Its version is not spoken.
     #[error(
         "{url} speaks version {version:?} of A2A, which is not spoken here; choose a 1.0 interface of the agent"
@@ -102,8 +97,8 @@ pub struct Client {
 
 struct Inner {
     outbound: Outbound,
+    interface: Interface,
     url: Url,
-    tenant: String,
     version: HeaderValue,
     extensions: Option<HeaderValue>,
     limits: ClientLimits,
@@ -114,7 +109,7 @@ impl Client {
     /// Creates a client of an interface.
     ///
     /// # Errors
-    /// When the URL may not be called, or binding or version are not spoken.
+    /// When the URL may not be called, or the version is not spoken.
     pub fn new(outbound: Outbound, interface: Interface) -> Result<Client, InterfaceError> {
         Client::with_limits(outbound, interface, ClientLimits::default())
     }
@@ -128,18 +123,18 @@ impl Client {
         interface: Interface,
         limits: ClientLimits,
     ) -> Result<Client, InterfaceError> {
-        let Interface { url, binding, tenant, version } = interface;
-        if !binding.is_spoken() {
-            return Err(InterfaceError::Binding { url, binding });
-        }
-        let parsed: Result<Version, NotAVersion> = version.parse();
+        let parsed: Result<Version, NotAVersion> = interface.version.parse();
         if parsed != Ok(Version::V1_0) {
+            let Interface { url, version, .. } = interface;
             return Err(InterfaceError::Version { url, version });
         }
-        let url = outbound.check(&url)?;
+        let url = match interface.binding {
+            Binding::Grpc => outbound.check(&grpc::address(&interface.url))?,
+            Binding::JsonRpc | Binding::HttpJson => outbound.check(&interface.url)?,
+        };
         let version = HeaderValue::from_static("1.0");
         let next_id = AtomicU64::new(1);
-        let inner = Inner { outbound, url, tenant, version, extensions: None, limits, next_id };
+        let inner = Inner { outbound, interface, url, version, extensions: None, limits, next_id };
         Ok(Client { inner: Arc::new(inner) })
     }
 
@@ -154,8 +149,8 @@ impl Client {
         let old = &self.inner;
         let inner = Inner {
             outbound: old.outbound.clone(),
+            interface: old.interface.clone(),
             url: old.url.clone(),
-            tenant: old.tenant.clone(),
             version: old.version.clone(),
             extensions,
             limits: old.limits,
@@ -164,112 +159,16 @@ impl Client {
         Client { inner: Arc::new(inner) }
     }
 
+    /// Returns the interface that is called.
+    #[must_use]
+    pub fn interface(&self) -> &Interface {
+        &self.inner.interface
+    }
+
     /// Returns the URL that is called.
     #[must_use]
     pub fn url(&self) -> &str {
         self.inner.url.as_str()
-    }
-
-    /// Sends a Message; the agent answers at a terminal or interrupted state, or at once when
-    /// `returnImmediately` is set.
-    ///
-    /// # Errors
-    /// A [`ClientError`], also when the answer is about another Task than the one the Message named.
-    pub async fn send_message(
-        &self,
-        request: SendMessageRequest,
-        timeout: Duration,
-    ) -> Result<SendMessageResponse, ClientError> {
-        let mut request = request;
-        self.inner.put_tenant(&mut request.tenant);
-        let named = checks::named_task(&request);
-        let call = self.inner.call(Operation::SendMessage);
-        let response = call.unary(&request, timeout).await?;
-        checks::sent(&response, &named).map_err(|why| call.invalid(&why))?;
-        Ok(response)
-    }
-
-    /// Sends a Message and follows what comes of it. `timeout` bounds the wait for the answer to
-    /// begin; after that the stream may be silent for [`ClientLimits::stream_idle`]. An agent that
-    /// answers without a stream yields a stream of that one event.
-    ///
-    /// # Errors
-    /// A [`ClientError`]; once the stream has begun, as its last item.
-    pub async fn send_streaming_message(
-        &self,
-        request: SendMessageRequest,
-        timeout: Duration,
-    ) -> Result<ClientStream, ClientError> {
-        let mut request = request;
-        self.inner.put_tenant(&mut request.tenant);
-        let named = checks::named_task(&request);
-        self.inner.call(Operation::SendStreamingMessage).stream(&request, named, timeout).await
-    }
-
-    /// Reads a Task.
-    ///
-    /// # Errors
-    /// A [`ClientError`], also when another Task is answered.
-    pub async fn get_task(
-        &self,
-        request: GetTaskRequest,
-        timeout: Duration,
-    ) -> Result<Task, ClientError> {
-        let mut request = request;
-        self.inner.put_tenant(&mut request.tenant);
-        let call = self.inner.call(Operation::GetTask);
-        let task = call.unary(&request, timeout).await?;
-        checks::task(&task, &request.id).map_err(|why| call.invalid(&why))?;
-        Ok(task)
-    }
-
-    /// Lists Tasks, one page.
-    ///
-    /// # Errors
-    /// A [`ClientError`].
-    pub async fn list_tasks(
-        &self,
-        request: ListTasksRequest,
-        timeout: Duration,
-    ) -> Result<ListTasksResponse, ClientError> {
-        let mut request = request;
-        self.inner.put_tenant(&mut request.tenant);
-        self.inner.call(Operation::ListTasks).unary(&request, timeout).await
-    }
-
-    /// Asks for a Task to be canceled.
-    ///
-    /// # Errors
-    /// A [`ClientError`], also when another Task is answered.
-    pub async fn cancel_task(
-        &self,
-        request: CancelTaskRequest,
-        timeout: Duration,
-    ) -> Result<Task, ClientError> {
-        let mut request = request;
-        self.inner.put_tenant(&mut request.tenant);
-        let call = self.inner.call(Operation::CancelTask);
-        let task = call.unary(&request, timeout).await?;
-        checks::task(&task, &request.id).map_err(|why| call.invalid(&why))?;
-        Ok(task)
-    }
-
-    /// Follows a Task that exists already, beginning with the Task as it is. `timeout` as for
-    /// [`Client::send_streaming_message`].
-    ///
-    /// # Errors
-    /// A [`ClientError`]; once the stream has begun, as its last item.
-    pub async fn subscribe_to_task(
-        &self,
-        request: SubscribeToTaskRequest,
-        timeout: Duration,
-    ) -> Result<ClientStream, ClientError> {
-        let mut request = request;
-        self.inner.put_tenant(&mut request.tenant);
-        self.inner
-            .call(Operation::SubscribeToTask)
-            .stream(&request, request.id.clone(), timeout)
-            .await
     }
 }
 
@@ -283,13 +182,13 @@ impl Inner {
     /// The interface's tenant goes into every request (A2A §4.4.6); without one the request keeps
     /// what it holds.
     fn put_tenant(&self, tenant: &mut String) {
-        if !self.tenant.is_empty() {
-            tenant.clone_from(&self.tenant);
+        if !self.interface.tenant.is_empty() {
+            tenant.clone_from(&self.interface.tenant);
         }
     }
 
-    fn call(self: &Arc<Inner>, operation: Operation) -> jsonrpc::Call {
+    fn call(self: &Arc<Inner>, operation: Operation) -> Call {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        jsonrpc::Call { client: self.clone(), operation, id }
+        Call { client: self.clone(), operation, id }
     }
 }

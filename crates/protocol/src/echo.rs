@@ -17,13 +17,17 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::{
     error::{Error, ErrorKind},
     limits::ServerLimits,
+    operation::Operation,
     server,
-    service::{A2aService, Call, EventStream},
+    service::{A2aService, Call, EventStream, no_extended_card, no_push},
     v1::{
         AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill, Artifact,
-        CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse, Message, Part,
-        SendMessageRequest, SendMessageResponse, StreamResponse, SubscribeToTaskRequest, Task,
-        TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, Message, Part, SendMessageRequest,
+        SendMessageResponse, StreamResponse, SubscribeToTaskRequest, Task, TaskArtifactUpdateEvent,
+        TaskPushNotificationConfig, TaskState, TaskStatus, TaskStatusUpdateEvent,
         send_message_response, stream_response,
     },
     wkt::Timestamp,
@@ -36,6 +40,9 @@ pub(crate) struct Echo {
     pub(crate) card: Arc<AgentCard>,
     /// What the last call brought.
     pub(crate) last: Mutex<Option<Call>>,
+    request: Mutex<String>,
+    /// Whether it has what the optional operations ask for, besides declaring it.
+    is_whole: bool,
     /// Alive as long as some stream is; tells tests when the agent has noticed a client leave.
     pub(crate) streams: Arc<()>,
 }
@@ -48,7 +55,37 @@ impl Default for Echo {
 
 impl Echo {
     pub(crate) fn with(capabilities: AgentCapabilities) -> Echo {
-        Echo { card: Arc::new(card(capabilities)), last: Mutex::new(None), streams: Arc::new(()) }
+        let (card, last) = (Arc::new(card(capabilities)), Mutex::new(None));
+        Echo { card, last, request: Mutex::default(), is_whole: false, streams: Arc::new(()) }
+    }
+
+    /// Declares and does everything there is.
+    pub(crate) fn whole() -> Echo {
+        let all = AgentCapabilities {
+            streaming: Some(true),
+            push_notifications: Some(true),
+            extended_agent_card: Some(true),
+            ..AgentCapabilities::default()
+        };
+        Echo { is_whole: true, ..Echo::with(all) }
+    }
+
+    /// The webhook of the one Task.
+    fn hook(
+        &self,
+        operation: Operation,
+        task_id: &str,
+    ) -> Result<TaskPushNotificationConfig, Error> {
+        match task_id {
+            _ if !self.is_whole => Err(no_push(operation)),
+            TASK => Ok(TaskPushNotificationConfig {
+                id: "hook".to_owned(),
+                task_id: TASK.to_owned(),
+                url: "http://127.0.0.1:1/hook".to_owned(),
+                ..TaskPushNotificationConfig::default()
+            }),
+            other => Err(Error::task_not_found(other)),
+        }
     }
 
     /// Declares one extension, which callers must know or may.
@@ -62,8 +99,15 @@ impl Echo {
         })
     }
 
-    fn note(&self, call: &Call) {
+    fn note<R: serde::Serialize>(&self, call: &Call, request: &R) {
+        let request = serde_json::to_string(request).expect("requests are JSON");
+        *self.request.lock().expect("no test panics in here") = request;
         *self.last.lock().expect("no test panics in here") = Some(call.clone());
+    }
+
+    /// Takes the last request, as JSON; empty when none has come since.
+    pub(crate) fn take_request(&self) -> String {
+        std::mem::take(&mut *self.request.lock().expect("no test panics in here"))
     }
 
     pub(crate) fn last(&self) -> Call {
@@ -189,7 +233,7 @@ impl A2aService for Echo {
         call: &Call,
         request: SendMessageRequest,
     ) -> Result<SendMessageResponse, Error> {
-        self.note(call);
+        self.note(call, &request);
         let text = request.message.as_ref().map(Message::text).unwrap_or_default();
         if let Some(error) = told_error(&text) {
             return Err(error);
@@ -215,7 +259,7 @@ impl A2aService for Echo {
         call: &Call,
         request: SendMessageRequest,
     ) -> Result<EventStream, Error> {
-        self.note(call);
+        self.note(call, &request);
         let text = request.message.as_ref().map(Message::text).unwrap_or_default();
         if let Some(error) = told_error(&text) {
             return Err(error);
@@ -240,7 +284,7 @@ impl A2aService for Echo {
     }
 
     async fn get_task(&self, call: &Call, request: GetTaskRequest) -> Result<Task, Error> {
-        self.note(call);
+        self.note(call, &request);
         if request.id == TASK {
             Ok(task(TaskState::Working))
         } else {
@@ -253,13 +297,13 @@ impl A2aService for Echo {
         call: &Call,
         request: ListTasksRequest,
     ) -> Result<ListTasksResponse, Error> {
-        self.note(call);
+        self.note(call, &request);
         let page_size = request.page_size.unwrap_or(50);
         Ok(ListTasksResponse { page_size, ..ListTasksResponse::default() })
     }
 
     async fn cancel_task(&self, call: &Call, request: CancelTaskRequest) -> Result<Task, Error> {
-        self.note(call);
+        self.note(call, &request);
         if request.id == TASK {
             Ok(task(TaskState::Canceled))
         } else {
@@ -272,11 +316,60 @@ impl A2aService for Echo {
         call: &Call,
         request: SubscribeToTaskRequest,
     ) -> Result<EventStream, Error> {
-        self.note(call);
+        self.note(call, &request);
         if request.id != TASK {
             return Err(Error::task_not_found(&request.id));
         }
         Ok(stream::iter([Ok(snapshot(TaskState::Working)), Ok(update(TaskState::InputRequired))])
             .boxed())
+    }
+
+    async fn create_task_push_notification_config(
+        &self,
+        call: &Call,
+        request: TaskPushNotificationConfig,
+    ) -> Result<TaskPushNotificationConfig, Error> {
+        self.note(call, &request);
+        let hook = self.hook(Operation::CreateTaskPushNotificationConfig, &request.task_id)?;
+        Ok(TaskPushNotificationConfig { id: hook.id, ..request })
+    }
+
+    async fn get_task_push_notification_config(
+        &self,
+        call: &Call,
+        request: GetTaskPushNotificationConfigRequest,
+    ) -> Result<TaskPushNotificationConfig, Error> {
+        self.note(call, &request);
+        let hook = self.hook(Operation::GetTaskPushNotificationConfig, &request.task_id)?;
+        if hook.id == request.id { Ok(hook) } else { Err(Error::task_not_found(&request.id)) }
+    }
+
+    async fn list_task_push_notification_configs(
+        &self,
+        call: &Call,
+        request: ListTaskPushNotificationConfigsRequest,
+    ) -> Result<ListTaskPushNotificationConfigsResponse, Error> {
+        self.note(call, &request);
+        let hook = self.hook(Operation::ListTaskPushNotificationConfigs, &request.task_id)?;
+        let next_page_token = format!("{}+{}", request.page_size, request.page_token);
+        Ok(ListTaskPushNotificationConfigsResponse { configs: vec![hook], next_page_token })
+    }
+
+    async fn delete_task_push_notification_config(
+        &self,
+        call: &Call,
+        request: DeleteTaskPushNotificationConfigRequest,
+    ) -> Result<(), Error> {
+        self.note(call, &request);
+        self.hook(Operation::DeleteTaskPushNotificationConfig, &request.task_id).map(drop)
+    }
+
+    async fn get_extended_agent_card(
+        &self,
+        call: &Call,
+        request: GetExtendedAgentCardRequest,
+    ) -> Result<AgentCard, Error> {
+        self.note(call, &request);
+        if self.is_whole { Ok((*self.card).clone()) } else { Err(no_extended_card()) }
     }
 }

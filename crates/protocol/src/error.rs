@@ -1,14 +1,19 @@
 //! What can go wrong on the wire and how each binding says it: the one table.
 
 mod details;
+mod rpc;
 #[cfg(test)]
 mod tests;
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
+use crate::operation::Operation;
+
 pub(crate) use details::{
-    parse_json as parse_json_details, to_json as json_details, without_position,
+    parse_json as parse_json_details, to_json as json_details,
+    to_json_with_reason as json_details_with_reason, without_position,
 };
+pub(crate) use rpc::{parse_binary as parse_binary_details, to_binary as binary_details};
 
 /// The domain under which A2A's own reasons are reported (A2A §9.5).
 pub const DOMAIN: &str = "a2a-protocol.org";
@@ -83,6 +88,25 @@ pub enum GrpcCode {
     Unavailable = 14,
     /// 16
     Unauthenticated = 16,
+}
+
+impl GrpcCode {
+    /// Returns the name that HTTP+JSON says it by.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            GrpcCode::InvalidArgument => "INVALID_ARGUMENT",
+            GrpcCode::DeadlineExceeded => "DEADLINE_EXCEEDED",
+            GrpcCode::NotFound => "NOT_FOUND",
+            GrpcCode::PermissionDenied => "PERMISSION_DENIED",
+            GrpcCode::ResourceExhausted => "RESOURCE_EXHAUSTED",
+            GrpcCode::FailedPrecondition => "FAILED_PRECONDITION",
+            GrpcCode::Unimplemented => "UNIMPLEMENTED",
+            GrpcCode::Internal => "INTERNAL",
+            GrpcCode::Unavailable => "UNAVAILABLE",
+            GrpcCode::Unauthenticated => "UNAUTHENTICATED",
+        }
+    }
 }
 
 /// How the bindings say one kind of error.
@@ -177,6 +201,36 @@ impl ErrorKind {
             502 | 503 => Some(ErrorKind::Unavailable),
             500..=599 => Some(ErrorKind::Internal),
             _ => None,
+        }
+    }
+
+    /// Finds the kind that a bare gRPC code stands for, in answer to an operation. A2A 1.0.0 said
+    /// UNIMPLEMENTED where 1.0.1 says FAILED_PRECONDITION; both cover several kinds, of which the one
+    /// that fits the operation is taken.
+    #[must_use]
+    pub fn from_grpc(code: i32, operation: Operation) -> Option<ErrorKind> {
+        let is_cancel = operation == Operation::CancelTask;
+        match code {
+            9 if is_cancel => Some(ErrorKind::TaskNotCancelable),
+            9 | 12 => Some(ErrorKind::UnsupportedOperation),
+            3 => Some(ErrorKind::InvalidParams),
+            13 => Some(ErrorKind::Internal),
+            code => TABLE.iter().find(|row| row.grpc as i32 == code).map(|row| row.kind),
+        }
+    }
+
+    /// Finds the kind that an HTTP status with an A2A error in its body stands for, when the error
+    /// names no known reason. A2A 1.0.0 used 409, 415 and 502 where 1.0.1 does not.
+    #[must_use]
+    pub fn from_rest(status: u16, operation: Operation) -> Option<ErrorKind> {
+        match status {
+            400 => Some(ErrorKind::InvalidParams),
+            404 => Some(ErrorKind::TaskNotFound),
+            405 => Some(ErrorKind::MethodNotFound),
+            409 if operation == Operation::CancelTask => Some(ErrorKind::TaskNotCancelable),
+            501 => Some(ErrorKind::UnsupportedOperation),
+            502 => Some(ErrorKind::InvalidAgentResponse),
+            status => ErrorKind::from_http(status),
         }
     }
 

@@ -19,6 +19,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use reqwest::{Method, RequestBuilder, Response, redirect};
 use url::{Host, Url};
 
@@ -164,8 +165,14 @@ struct Shared {
     plain: reqwest::Client,
     /// Reads the machine's root certificates, which takes longer than many a run on loopback: made
     /// at the first https URL.
-    secure: OnceLock<Result<reqwest::Client, String>>,
+    secure: OnceLock<Made>,
+    /// For gRPC, which speaks HTTP/2 from the first byte on: h2c for http, ALPN `h2` for https.
+    plain_http2: OnceLock<Made>,
+    secure_http2: OnceLock<Made>,
 }
+
+/// A client made at its first use.
+type Made = Result<reqwest::Client, String>;
 
 impl Outbound {
     /// Creates a client that connects only where the policy allows.
@@ -179,24 +186,32 @@ impl Outbound {
     fn with_lookup(policy: Policy, lookup: Lookup) -> Result<Outbound, OutboundError> {
         let policy = Arc::new(policy);
         let guard = Arc::new(Guard::new(policy.clone(), lookup));
-        let plain = builder(&policy, &guard)
-            .tls_certs_only([])
-            .build()
-            .map_err(|error| OutboundError::Setup { why: deepest(&error) })?;
-        let shared = Shared { policy, guard, plain, secure: OnceLock::new() };
+        let plain = without_certificates(builder(&policy, &guard))
+            .map_err(|why| OutboundError::Setup { why })?;
+        let cell = OnceLock::new;
+        let (secure, plain_http2, secure_http2) = (cell(), cell(), cell());
+        let shared = Shared { policy, guard, plain, secure, plain_http2, secure_http2 };
         Ok(Outbound { shared: Arc::new(shared) })
     }
 
     /// Returns the HTTP client for a URL's scheme.
     fn http(&self, url: &Url) -> Result<&reqwest::Client, OutboundError> {
-        let shared = &self.shared;
+        let shared = &*self.shared;
         if url.scheme() == "http" {
             return Ok(&shared.plain);
         }
-        let made = shared.secure.get_or_init(|| {
-            builder(&shared.policy, &shared.guard).build().map_err(|error| deepest(&error))
-        });
-        made.as_ref().map_err(|why| OutboundError::Setup { why: why.clone() })
+        ready(shared.secure.get_or_init(|| built(shared.builder())))
+    }
+
+    /// Returns the client for a URL's scheme that speaks HTTP/2 alone.
+    fn http2(&self, url: &Url) -> Result<&reqwest::Client, OutboundError> {
+        let shared = &*self.shared;
+        let builder = || shared.builder().http2_prior_knowledge();
+        ready(if url.scheme() == "http" {
+            shared.plain_http2.get_or_init(|| without_certificates(builder()))
+        } else {
+            shared.secure_http2.get_or_init(|| built(builder()))
+        })
     }
 
     /// Returns the policy.
@@ -246,6 +261,26 @@ impl Outbound {
         Ok(self.http(&url)?.request(method, url))
     }
 
+    /// Sends a request over HTTP/2 alone, as gRPC needs it, and returns its answer's head; its body
+    /// carries the trailers. The same guard judges it; errors name `url`.
+    ///
+    /// # Errors
+    /// As [`Outbound::request`] and [`Outbound::send`].
+    pub(crate) async fn send_http2(
+        &self,
+        url: &Url,
+        request: http::Request<Bytes>,
+    ) -> Result<Response, OutboundError> {
+        let bad = |error: reqwest::Error| OutboundError::Url {
+            url: url.to_string(),
+            why: deepest(&error),
+        };
+        let request = reqwest::Request::try_from(request).map_err(bad)?;
+        let target = self.check(request.url().as_str())?;
+        let sent = self.http2(&target)?.execute(request).await;
+        sent.map_err(|error| self.failure(url, &error))
+    }
+
     /// Sends a request and returns its answer's head. Dropping the future gives the request up.
     ///
     /// # Errors
@@ -275,6 +310,24 @@ impl Outbound {
             _ => OutboundError::Broken { url, why },
         }
     }
+}
+
+impl Shared {
+    fn builder(&self) -> reqwest::ClientBuilder {
+        builder(&self.policy, &self.guard)
+    }
+}
+
+fn without_certificates(builder: reqwest::ClientBuilder) -> Made {
+    built(builder.tls_certs_only([]))
+}
+
+fn built(builder: reqwest::ClientBuilder) -> Made {
+    builder.build().map_err(|error| deepest(&error))
+}
+
+fn ready(made: &Made) -> Result<&reqwest::Client, OutboundError> {
+    made.as_ref().map_err(|why| OutboundError::Setup { why: why.clone() })
 }
 
 fn builder(policy: &Policy, guard: &Arc<Guard>) -> reqwest::ClientBuilder {

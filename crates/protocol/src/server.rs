@@ -1,8 +1,14 @@
-//! Serving an [`A2aService`]: the card, JSON-RPC with its event streams, and the socket loop.
+//! Serving an [`A2aService`]: the card, the three bindings on one port, and the socket loop.
 
 mod admission;
+mod endpoint;
+mod exchange;
 mod frames;
+mod framing;
+mod grpc;
 mod jsonrpc;
+mod peek;
+mod rest;
 mod socket;
 #[cfg(test)]
 mod tests;
@@ -13,26 +19,74 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    routing::{get, post},
+    routing::{any, get, post},
 };
 
-use crate::{limits::ServerLimits, service::A2aService};
+use crate::{
+    card::{self, Binding},
+    limits::ServerLimits,
+    service::A2aService,
+    v1::AgentInterface,
+};
 
+pub use peek::sent;
 pub use socket::{serve, with_shutdown};
 
 /// The path at which the card is found (A2A §8.2).
 pub const CARD_PATH: &str = "/.well-known/agent-card.json";
 
-/// Builds the routes of an agent: JSON-RPC at `/`, its card at [`CARD_PATH`].
+/// The path under which HTTP+JSON is served.
+pub const HTTP_JSON_PATH: &str = "/a2a";
+
+/// Where gRPC's methods are, which the definition's names decide.
+const GRPC_PATH: &str = "/lf.a2a.v1.A2AService/{method}";
+
+/// Builds the routes of an agent: JSON-RPC at `/`, HTTP+JSON under [`HTTP_JSON_PATH`], gRPC's
+/// methods, and its card at [`CARD_PATH`].
 pub fn router(service: Arc<dyn A2aService>) -> Router {
     router_with_limits(service, ServerLimits::default())
 }
 
 /// Builds the routes of an agent with limits of its own.
 pub fn router_with_limits(service: Arc<dyn A2aService>, limits: ServerLimits) -> Router {
-    let endpoint = jsonrpc::Endpoint::new(service.clone(), limits);
+    let endpoint = Arc::new(endpoint::Endpoint::new(service.clone(), limits));
     let card = well_known::Card::new(service, limits.card_max_age);
     Router::new()
-        .route("/", post(jsonrpc::answer).with_state(Arc::new(endpoint)))
+        .route("/", post(jsonrpc::answer))
+        .route(HTTP_JSON_PATH, any(rest::answer))
+        .route(&format!("{HTTP_JSON_PATH}/{{*path}}"), any(rest::answer))
+        .route(GRPC_PATH, post(grpc::answer))
+        .with_state(endpoint)
         .route(CARD_PATH, get(well_known::answer).with_state(Arc::new(card)))
+}
+
+/// Returns what a card says of a binding of [`router`], given the URL at which the router is
+/// reached: `http://host:port`, or with a path below which it is mounted. gRPC's methods have fixed
+/// paths, so it is reached only without such a path.
+#[must_use]
+pub fn interface(binding: Binding, base_url: &str) -> AgentInterface {
+    let base = base_url.trim_end_matches('/');
+    let url = match binding {
+        Binding::JsonRpc => base_url.to_owned(),
+        Binding::HttpJson => format!("{base}{HTTP_JSON_PATH}"),
+        Binding::Grpc => authority(base),
+    };
+    AgentInterface {
+        url,
+        protocol_binding: binding.name().to_owned(),
+        protocol_version: card::VERSION.to_owned(),
+        ..AgentInterface::default()
+    }
+}
+
+/// Returns `host:port` of a URL, which is how gRPC's addresses are written.
+fn authority(base: &str) -> String {
+    let (port, rest) = match base.split_once("://") {
+        Some(("https", rest)) => (443, rest),
+        Some((_, rest)) => (80, rest),
+        None => (80, base),
+    };
+    let authority = rest.split('/').next().unwrap_or_default();
+    let has_port = authority.rsplit(']').next().unwrap_or_default().contains(':');
+    if has_port { authority.to_owned() } else { format!("{authority}:{port}") }
 }

@@ -129,12 +129,16 @@ pub trait A2aService: Send + Sync + 'static {
         _call: &Call,
         _request: GetExtendedAgentCardRequest,
     ) -> Result<AgentCard, Error> {
-        let message = "the card declares an extended card, but none is set up";
-        Err(Error::new(ErrorKind::ExtendedAgentCardNotConfigured, message))
+        Err(no_extended_card())
     }
 }
 
-fn no_push(operation: Operation) -> Error {
+pub(crate) fn no_push(operation: Operation) -> Error {
     let message = format!("{operation} is not supported: this agent sends no push notifications");
     Error::new(ErrorKind::PushNotificationNotSupported, message)
+}
+
+pub(crate) fn no_extended_card() -> Error {
+    let message = "the card declares an extended card, but none is set up";
+    Error::new(ErrorKind::ExtendedAgentCardNotConfigured, message)
 }

@@ -11,13 +11,12 @@ use axum::{
     Router,
     body::{Body, Bytes, to_bytes},
     extract::Request,
-    http::{StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse as _, Response},
 };
 use futures_util::stream;
-use protocol::v1::{Message, SendMessageRequest};
-use serde_json::Value;
+use protocol::{operation::Operation, v1::Message};
 
 use super::echo;
 use crate::{
@@ -123,7 +122,9 @@ async fn pass(
     let Ok(body) = to_bytes(body, LARGEST_BODY).await else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
-    let fails = sent(&body).filter(|(message, _)| failures.next(&message.text()).is_some());
+    let sent = sent(head.uri.path(), &body);
+    let fails = sent.filter(|(message, _)| failures.next(&message.text()).is_some());
+    let content_type = head.headers.get(header::CONTENT_TYPE).cloned();
     let request = Request::from_parts(head, Body::from(body));
     let Some((message, streaming)) = fails else {
         return next.run(request).await;
@@ -131,32 +132,29 @@ async fn pass(
     if failure == Failure::Lost {
         // The agent takes the Message and works on it; only its answer is lost.
         drop(next.run(request).await);
-        return broken();
+        return broken(content_type);
     }
     calls.record(&message, streaming, CallOutcome::Refused);
     if failure == Failure::Unavailable {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    broken()
+    broken(content_type)
 }
 
-/// The Message of a JSON-RPC request that sends one, and whether it asks for a stream.
-fn sent(body: &Bytes) -> Option<(Message, bool)> {
-    let mut request: Value = serde_json::from_slice(body).ok()?;
-    let streaming = match request["method"].as_str()? {
-        "SendMessage" => false,
-        "SendStreamingMessage" => true,
-        _ => return None,
-    };
-    let parameters = request["params"].take();
-    let parameters: SendMessageRequest = serde_json::from_value(parameters).ok()?;
-    Some((parameters.message?, streaming))
+/// The Message of a request that sends one, by whichever binding, and whether it asks for a stream.
+fn sent(path: &str, body: &[u8]) -> Option<(Message, bool)> {
+    let (operation, request) = protocol::server::sent(path, body)?;
+    Some((request.message?, operation == Operation::SendStreamingMessage))
 }
 
-/// A response whose body breaks off at once, which closes the connection.
-fn broken() -> Response {
+/// A response whose body breaks off at once, which closes the connection or the HTTP/2 stream.
+fn broken(content_type: Option<HeaderValue>) -> Response {
     let cut =
         stream::once(async { Err::<Bytes, _>(io::Error::from(io::ErrorKind::ConnectionReset)) });
-    let length = [(header::CONTENT_LENGTH, "1000"), (header::CONTENT_TYPE, "application/json")];
-    (length, Body::from_stream(cut)).into_response()
+    let json = HeaderValue::from_static("application/json");
+    let headers = [
+        (header::CONTENT_LENGTH, HeaderValue::from_static("1000")),
+        (header::CONTENT_TYPE, content_type.unwrap_or(json)),
+    ];
+    (headers, Body::from_stream(cut)).into_response()
 }

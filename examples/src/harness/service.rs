@@ -5,16 +5,19 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
 use protocol::{
+    card::Binding,
     error::Error,
     service::{A2aService, Call, EventStream},
     v1::{
-        AgentCapabilities, AgentCard, AgentInterface, AgentProvider, CancelTaskRequest,
-        GetTaskRequest, ListTasksRequest, ListTasksResponse, Message, SendMessageRequest,
-        SendMessageResponse, SubscribeToTaskRequest, Task, TaskState,
+        AgentCapabilities, AgentCard, AgentProvider, CancelTaskRequest, GetTaskRequest,
+        ListTasksRequest, ListTasksResponse, Message, SendMessageRequest, SendMessageResponse,
+        SubscribeToTaskRequest, Task, TaskState,
     },
 };
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
+
+use crate::Options;
 
 use super::{
     Agent,
@@ -39,13 +42,13 @@ impl Service {
     pub(crate) fn new(
         agent: Arc<dyn Agent>,
         url: &str,
-        streaming: bool,
+        options: &Options,
         pace: Duration,
         calls: CallLog,
         stop: CancellationToken,
     ) -> Self {
         Self {
-            card: Arc::new(card(&*agent, url, streaming)),
+            card: Arc::new(card(&*agent, url, options)),
             agent,
             calls,
             tasks: Arc::default(),
@@ -215,8 +218,10 @@ impl A2aService for Service {
     }
 }
 
-fn card(agent: &dyn Agent, url: &str, streaming: bool) -> AgentCard {
+fn card(agent: &dyn Agent, url: &str, options: &Options) -> AgentCard {
     let profile = agent.profile();
+    let others = Binding::ALL.into_iter().filter(|binding| *binding != options.binding);
+    let bindings = std::iter::once(options.binding).chain(others);
     let modes = vec!["text/plain".to_owned(), "application/json".to_owned()];
     AgentCard {
         name: profile.name.to_owned(),
@@ -226,14 +231,11 @@ fn card(agent: &dyn Agent, url: &str, streaming: bool) -> AgentCard {
             url: url.to_owned(),
             organization: "Convoke examples".to_owned(),
         }),
-        supported_interfaces: vec![AgentInterface {
-            url: url.to_owned(),
-            protocol_binding: "JSONRPC".to_owned(),
-            protocol_version: "1.0".to_owned(),
-            ..AgentInterface::default()
-        }],
+        supported_interfaces: bindings
+            .map(|binding| protocol::server::interface(binding, url))
+            .collect(),
         capabilities: Some(AgentCapabilities {
-            streaming: Some(streaming),
+            streaming: Some(options.streaming),
             push_notifications: Some(false),
             ..AgentCapabilities::default()
         }),

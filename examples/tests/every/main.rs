@@ -2,5 +2,6 @@
 
 mod agents;
 mod asking;
+mod bindings;
 mod harness;
 mod unreliable;

@@ -11,6 +11,7 @@ use anstream::eprintln;
 use document::Source;
 use examples::{Kind, Options, Running, spawn};
 use jiff::Timestamp;
+use protocol::card::Binding;
 use registry::{ApplyOptions, Decision};
 use tokio::process::Command;
 
@@ -24,8 +25,12 @@ use crate::{
 
 const WORKFLOW: &str = include_str!("../../../../workflows/helsinki-trip.yaml");
 const REQUEST: &str = "request=A week in Helsinki for two, with snow.";
-/// The agents of the trip.
-const AGENTS: [Kind; 3] = [Kind::Flights, Kind::Hotels, Kind::Activities];
+/// The agents of the trip, each called by another binding.
+const AGENTS: [(Kind, Binding); 3] = [
+    (Kind::Flights, Binding::JsonRpc),
+    (Kind::Hotels, Binding::HttpJson),
+    (Kind::Activities, Binding::Grpc),
+];
 /// How long the tour waits for something to happen before it says that it did not.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// From a Message's arrival to the crash: long enough for the agent's Task to be bound, shorter than its work.
@@ -60,11 +65,12 @@ pub(crate) async fn run(args: &Args, demo: &DemoArgs) -> Result<Exit, Failure> {
 
 async fn start_agents() -> Result<Vec<Running>, Failure> {
     let mut agents = Vec::new();
-    for kind in AGENTS {
+    for (kind, binding) in AGENTS {
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let agent =
-            spawn(kind, anywhere, Options::default()).await.map_err(Failure::unavailable)?;
-        eprintln!("  {:12} {}", format!("{kind:?}").to_lowercase(), agent.card_url());
+        let options = Options { binding, ..Options::default() };
+        let agent = spawn(kind, anywhere, options).await.map_err(Failure::unavailable)?;
+        let name = format!("{kind:?}").to_lowercase();
+        eprintln!("  {name:12} {:10} {}", binding.to_string(), agent.card_url());
         agents.push(agent);
     }
     Ok(agents)

@@ -123,7 +123,10 @@ pub(super) fn not_spoken(agent: &Agent) -> String {
     match offered.is_empty() {
         true => "offers no interface at all".to_owned(),
         false => {
-            format!("offers no interface spoken here (JSONRPC 1.0), only {}", offered.join(", "))
+            format!(
+                "offers no interface spoken here (JSONRPC, HTTP+JSON or GRPC 1.0), only {}",
+                offered.join(", ")
+            )
         }
     }
 }

@@ -72,7 +72,7 @@ fn every_other_candidate_is_told_why_it_lost() {
     agents.push(Agent { priority: 5, ..agent("best", "book_hotel", &["hotels", "booking"]) });
     let mut mute = agent("mute", "book_hotel", &["hotels", "booking"]);
     let mut card = (*mute.card).clone();
-    card.supported_interfaces[0].protocol_binding = "GRPC".to_owned();
+    card.supported_interfaces[0].protocol_binding = "PIGEON".to_owned();
     mute.card = Arc::new(card);
     agents.push(mute);
     let plan = bound("  a: {agent: {tags: [hotels, booking]}}\n", agents).unwrap();
@@ -81,7 +81,7 @@ fn every_other_candidate_is_told_why_it_lost() {
     insta::assert_snapshot!(lost.join("\n"), @r#"
     hotels-a: fits, but `best` has the higher priority (5 over 0)
     hotels-b: fits, but `best` has the higher priority (5 over 0)
-    mute: offers no interface spoken here (JSONRPC 1.0), only GRPC 1.0
+    mute: offers no interface spoken here (JSONRPC, HTTP+JSON or GRPC 1.0), only PIGEON 1.0
     hotels-c: is proposed, not approved; approve it with `convoke agents approve hotels-c`
     flights: has no tag `hotels`
     "#);

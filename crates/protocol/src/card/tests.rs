@@ -26,7 +26,7 @@ fn interface(binding: &str, version: &str) -> AgentInterface {
 
 #[test]
 fn the_interfaces_spoken_are_listed_in_the_order_of_the_card() {
-    let spoken = ["jsonrpc 1.0.1", "JSONRPC 1.0", "JSONRPC  1.0 "];
+    let spoken = ["GRPC 1.0", "jsonrpc 1.0.1", "HTTP+JSON 1.0", "JSONRPC 1.0", "JSONRPC  1.0 "];
     let card = AgentCard {
         supported_interfaces: vec![
             interface("GRPC", "1.0"),

@@ -2,9 +2,10 @@
 
 use std::{fmt, time::Duration};
 
-use http::StatusCode;
+use ::http::StatusCode;
 
 use crate::{
+    card::Binding,
     error::{Error, ErrorKind},
     operation::Operation,
     outbound::OutboundError,
@@ -146,6 +147,13 @@ impl ClientError {
         self.class.retry() == Retry::Again
     }
 
+    /// Tells whether the failure is that there is nothing at the address, or not for this verb.
+    pub(super) fn is_missing(&self) -> bool {
+        self.remote.is_none()
+            && self.delivery == Delivery::Answered
+            && matches!(self.class, FailureClass::NotFound | FailureClass::Unsupported)
+    }
+
     fn new(
         operation: Operation,
         class: FailureClass,
@@ -187,17 +195,22 @@ impl ClientError {
         }
     }
 
-    /// A status that tells of failure, without an A2A error in the body.
+    /// A status that tells of failure, without an A2A error in the body. Where nothing of A2A is, the
+    /// address or its binding may be wrong.
     pub(super) fn status(
         operation: Operation,
-        url: &str,
+        (url, binding): (&str, Binding),
         status: StatusCode,
         retry_after: Option<Duration>,
         body: &str,
     ) -> ClientError {
         let class = FailureClass::of_status(status);
         let said = if body.is_empty() { String::new() } else { format!(": {body}") };
-        let message = format!("{url} answered HTTP {status}{said}; {}", class.hint());
+        let hint = match status.as_u16() {
+            404 | 405 => format!("check in the agent's card that this is an address of {binding}"),
+            _ => class.hint().to_owned(),
+        };
+        let message = format!("{url} answered HTTP {status}{said}; {hint}");
         let kind = ErrorKind::from_http(status.as_u16());
         ClientError {
             kind,
@@ -225,6 +238,19 @@ impl ClientError {
         let class = FailureClass::InvalidResponse;
         let message = format!("the answer of {url} is not usable: {why}; {}", class.hint());
         ClientError::new(operation, class, Delivery::Answered, message)
+    }
+
+    /// An answer of something else than the binding called.
+    pub(super) fn misdirected(
+        operation: Operation,
+        (url, binding): (&str, Binding),
+        found: &str,
+    ) -> ClientError {
+        let message = format!(
+            "the answer of {url} is not usable: {found}, and was called by {binding}; \
+             check in the agent's card which binding this address is of"
+        );
+        ClientError::new(operation, FailureClass::InvalidResponse, Delivery::Answered, message)
     }
 
     /// A deadline that passed while waiting for the answer.

@@ -13,8 +13,9 @@ use futures_util::{
 };
 use reqwest::Response;
 use tokio_util::codec::Decoder as _;
+use tonic::Streaming;
 
-use super::{ClientError, checks::StreamCheck, jsonrpc::Call};
+use super::{ClientError, call::Call, checks::StreamCheck, grpc};
 use crate::{
     outbound::{OutboundError, deepest},
     sse::{Decoder, SseError},
@@ -51,10 +52,9 @@ impl fmt::Debug for ClientStream {
     }
 }
 
-/// Follows the body of a streaming answer.
-pub(super) fn follow(call: Call, response: Response, check: StreamCheck) -> ClientStream {
-    let decoder = Decoder::new(call.client.limits.max_event_bytes);
-    let events = Events { call, response, check, decoder, buffer: BytesMut::new() };
+/// Follows a streaming answer.
+pub(super) fn follow(call: Call, source: Source, check: StreamCheck) -> ClientStream {
+    let events = Events { call, source, check };
     let events = stream::unfold(Some(events), |events| async {
         let mut events = events?;
         let item = events.next().await.transpose()?;
@@ -65,56 +65,87 @@ pub(super) fn follow(call: Call, response: Response, check: StreamCheck) -> Clie
     ClientStream { events: events.boxed() }
 }
 
-struct Events {
-    call: Call,
+/// Where the events of an answer come from.
+pub(super) enum Source {
+    /// A body of Server-Sent Events.
+    Sse(Box<Sse>),
+    /// A gRPC stream.
+    Grpc(Box<Streaming<StreamResponse>>),
+}
+
+pub(super) struct Sse {
     response: Response,
-    check: StreamCheck,
     decoder: Decoder,
     buffer: BytesMut,
 }
 
+impl Source {
+    pub(super) fn sse(response: Response, limit_bytes: usize) -> Source {
+        let (decoder, buffer) = (Decoder::new(limit_bytes), BytesMut::new());
+        Source::Sse(Box::new(Sse { response, decoder, buffer }))
+    }
+}
+
+struct Events {
+    call: Call,
+    source: Source,
+    check: StreamCheck,
+}
+
 impl Events {
     async fn next(&mut self) -> Result<Option<StreamResponse>, ClientError> {
-        let Some(data) = self.data().await? else { return Ok(None) };
-        let event = self.call.read_event(&data)?;
-        self.check.event(&event).map_err(|why| self.call.invalid(&why))?;
-        Ok(Some(event))
+        let call = &self.call;
+        let event = match &mut self.source {
+            Source::Sse(sse) => match sse.data(call).await? {
+                Some(data) => Some(call.read_event(&data)?),
+                None => None,
+            },
+            Source::Grpc(events) => alive(call, grpc::next(call, events)).await??,
+        };
+        if let Some(event) = &event {
+            self.check.event(event).map_err(|why| call.invalid(&why))?;
+        }
+        Ok(event)
     }
+}
 
+/// Waits as long as a stream may be silent.
+async fn alive<T>(call: &Call, next: impl Future<Output = T>) -> Result<T, ClientError> {
+    let idle = call.client.limits.stream_idle;
+    let waited = tokio::time::timeout(idle, next).await;
+    waited.map_err(|_| ClientError::idle(call.operation, call.url(), idle))
+}
+
+impl Sse {
     /// Waits for the data of the next event. Every chunk counts as a sign of life, so that an
     /// agent's comments keep a silent stream open.
-    async fn data(&mut self) -> Result<Option<Bytes>, ClientError> {
-        let idle = self.call.client.limits.stream_idle;
+    async fn data(&mut self, call: &Call) -> Result<Option<Bytes>, ClientError> {
         loop {
             if let Some(data) =
-                self.decoder.decode(&mut self.buffer).map_err(|error| self.broken(&error))?
+                self.decoder.decode(&mut self.buffer).map_err(|error| broken(call, &error))?
             {
                 return Ok(Some(data));
             }
-            match tokio::time::timeout(idle, self.response.chunk()).await {
-                Err(_) => {
-                    let (operation, url) = (self.call.operation, self.call.client.url.as_str());
-                    return Err(ClientError::idle(operation, url, idle));
-                }
-                Ok(Err(error)) => return Err(self.cut(deepest(&error))),
-                Ok(Ok(None)) => return Ok(None),
-                Ok(Ok(Some(chunk))) if self.buffer.is_empty() => {
+            match alive(call, self.response.chunk()).await? {
+                Err(error) => return Err(cut(call, deepest(&error))),
+                Ok(None) => return Ok(None),
+                Ok(Some(chunk)) if self.buffer.is_empty() => {
                     self.buffer = BytesMut::from(chunk);
                 }
-                Ok(Ok(Some(chunk))) => self.buffer.extend_from_slice(&chunk),
+                Ok(Some(chunk)) => self.buffer.extend_from_slice(&chunk),
             }
         }
     }
+}
 
-    fn broken(&self, error: &SseError) -> ClientError {
-        match error {
-            SseError::TooLarge { .. } => self.call.invalid(&error.to_string()),
-            SseError::Io(error) => self.cut(error.to_string()),
-        }
+fn broken(call: &Call, error: &SseError) -> ClientError {
+    match error {
+        SseError::TooLarge { .. } => call.invalid(&error.to_string()),
+        SseError::Io(error) => cut(call, error.to_string()),
     }
+}
 
-    fn cut(&self, why: String) -> ClientError {
-        let broken = OutboundError::Broken { url: self.call.client.url.to_string(), why };
-        ClientError::transport(self.call.operation, &broken, true)
-    }
+fn cut(call: &Call, why: String) -> ClientError {
+    let broken = OutboundError::Broken { url: call.url().to_owned(), why };
+    ClientError::transport(call.operation, &broken, true)
 }

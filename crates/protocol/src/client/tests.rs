@@ -1,5 +1,9 @@
 mod answers;
+mod bindings;
 mod calls;
+mod grpc;
+mod peer;
+mod rest;
 mod streams;
 
 use std::{
@@ -64,14 +68,16 @@ enum End {
 }
 
 impl Canned {
+    fn of(listener: &TcpListener) -> Canned {
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let (requests, connections) = (Mutex::default(), AtomicUsize::new(0));
+        Canned { url: format!("http://{address}/"), requests, connections, rest: Notify::new() }
+    }
+
     /// Answers every request with the same pieces; between two of them it waits for `rest`.
     async fn new(pieces: &[&str], end: End) -> Arc<Canned> {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has free ports");
-        let url =
-            format!("http://{}/", listener.local_addr().expect("a bound socket has an address"));
-        let (requests, connections, rest) =
-            (Mutex::new(Vec::new()), AtomicUsize::new(0), Notify::new());
-        let canned = Arc::new(Canned { url, requests, connections, rest });
+        let canned = Arc::new(Canned::of(&listener));
         let pieces: Arc<[String]> = pieces.iter().map(|&piece| piece.to_owned()).collect();
         let server = canned.clone();
         tokio::spawn(async move {
@@ -87,6 +93,26 @@ impl Canned {
     async fn answer(status: &str, headers: &str, body: &str) -> Arc<Canned> {
         let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
         Canned::new(&[&format!("{head}{body}")], End::Open).await
+    }
+
+    /// Answers the first request with the first answer, and so on; the last for ever.
+    async fn in_turn(answers: &[&str]) -> Arc<Canned> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has free ports");
+        let canned = Arc::new(Canned::of(&listener));
+        let answers: Vec<String> = answers.iter().map(|&answer| answer.to_owned()).collect();
+        let server = canned.clone();
+        tokio::spawn(async move {
+            let mut turn = 0;
+            while let Ok((mut socket, _)) = listener.accept().await {
+                while let Some(request) = read_request(&mut socket).await {
+                    server.requests.lock().expect("no test panics in here").push(request);
+                    let answer = &answers[turn.min(answers.len() - 1)];
+                    turn += 1;
+                    socket.write_all(answer.as_bytes()).await.expect("the client reads");
+                }
+            }
+        });
+        canned
     }
 
     /// Answers every request with a JSON body.

@@ -13,10 +13,20 @@ const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 /// Writes the details of an error (A2A §9.5, §11.6). JSON-RPC's own kinds carry no `ErrorInfo`
 /// unless there is metadata: their code says everything.
 pub(crate) fn to_json(error: &Error) -> Vec<Value> {
-    let mut details = Vec::new();
-    if error.kind.is_a2a() || error.kind.is_transport() || !error.metadata.is_empty() {
-        details.push(error_info(error));
-    }
+    let says_more = error.kind.is_a2a() || error.kind.is_transport() || !error.metadata.is_empty();
+    let mut details = if says_more { vec![error_info(error)] } else { Vec::new() };
+    push_rest(&mut details, error);
+    details
+}
+
+/// Writes the details of an error with its reason in any case: an HTTP status says too little.
+pub(crate) fn to_json_with_reason(error: &Error) -> Vec<Value> {
+    let mut details = vec![error_info(error)];
+    push_rest(&mut details, error);
+    details
+}
+
+fn push_rest(details: &mut Vec<Value>, error: &Error) {
     if !error.violations.is_empty() {
         details.push(bad_request(&error.violations));
     }
@@ -25,7 +35,6 @@ pub(crate) fn to_json(error: &Error) -> Vec<Value> {
             json!({ "@type": RETRY_INFO, "retryDelay": format!("{}s", after.as_secs_f64()) }),
         );
     }
-    details
 }
 
 fn error_info(error: &Error) -> Value {

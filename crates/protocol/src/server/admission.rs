@@ -1,11 +1,11 @@
 //! What every binding asks of a call before the service sees it: version, capabilities, extensions.
 
-use http::{HeaderMap, HeaderValue, request::Parts};
+use http::{Extensions, HeaderMap, HeaderValue};
 
 use crate::{
     error::{Error, ErrorKind},
     operation::{Capability, Operation},
-    server::validation::Request,
+    server::validation::Judged,
     service::{A2aService, Call},
     v1::{AgentCapabilities, AgentCard},
     version::{EXTENSIONS_HEADER, VERSION_HEADER, Version},
@@ -19,10 +19,10 @@ pub(super) struct Admitted {
 }
 
 /// Reads the version from header or query and refuses those not served (A2A §3.6.2).
-pub(super) fn version(parts: &Parts) -> Result<Version, Error> {
-    let header = parts.headers.get(VERSION_HEADER).map(|value| value.to_str().unwrap_or("?"));
+pub(super) fn version(headers: &HeaderMap, query: Option<&str>) -> Result<Version, Error> {
+    let header = headers.get(VERSION_HEADER).map(|value| value.to_str().unwrap_or("?"));
     let written = header.filter(|value| !value.trim().is_empty()).map(str::to_owned);
-    let written = written.or_else(|| query_version(parts)).unwrap_or_default();
+    let written = written.or_else(|| query_version(query?)).unwrap_or_default();
     match written.parse::<Version>() {
         Ok(Version::V1_0) => Ok(Version::V1_0),
         Ok(other) if written.trim().is_empty() => Err(version_error(format!(
@@ -42,8 +42,8 @@ fn version_error(message: String) -> Error {
         .with_metadata("supportedVersions", Version::V1_0.to_string())
 }
 
-fn query_version(parts: &Parts) -> Option<String> {
-    let pairs = url::form_urlencoded::parse(parts.uri.query()?.as_bytes());
+fn query_version(query: &str) -> Option<String> {
+    let pairs = url::form_urlencoded::parse(query.as_bytes());
     pairs
         .into_iter()
         .find(|(key, _)| key.eq_ignore_ascii_case(VERSION_HEADER.as_str()))
@@ -55,15 +55,16 @@ pub(super) fn admit(
     service: &dyn A2aService,
     operation: Operation,
     version: Version,
-    request: &impl Request,
-    parts: Parts,
+    request: &impl Judged,
+    headers: HeaderMap,
+    context: Extensions,
 ) -> Result<Admitted, Error> {
     let call = Call {
         version,
-        extensions: requested_extensions(&parts.headers),
+        extensions: requested_extensions(&headers),
         tenant: request.tenant().to_owned(),
-        headers: parts.headers,
-        context: parts.extensions,
+        headers,
+        context,
     };
     let card = service.card(&call);
     let capabilities = card.capabilities.as_ref();

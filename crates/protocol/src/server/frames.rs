@@ -11,14 +11,10 @@ use std::{
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
-use serde_json::value::RawValue;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::{
-    jsonrpc::{write_failure, write_success},
-    socket::Shutdown,
-};
+use super::{framing::Framing, socket::Shutdown};
 use crate::{error::Error, service::EventStream, v1::StreamResponse};
 
 const COMMENT: Bytes = Bytes::from_static(b": keep-alive\n\n");
@@ -26,7 +22,7 @@ const COMMENT: Bytes = Bytes::from_static(b": keep-alive\n\n");
 /// Makes the body of a streaming answer. It ends with the events, after an error, or when the
 /// server shuts down; a silent stream carries a comment now and then.
 pub(super) fn body(
-    id: &RawValue,
+    framing: Framing,
     first: Option<StreamResponse>,
     events: EventStream,
     keep_alive: Duration,
@@ -36,7 +32,7 @@ pub(super) fn body(
     silence.set_missed_tick_behavior(MissedTickBehavior::Delay);
     silence.reset();
     Body::from_stream(Frames {
-        id: id.to_owned(),
+        framing,
         first,
         events: Some(events),
         silence,
@@ -45,7 +41,7 @@ pub(super) fn body(
 }
 
 struct Frames {
-    id: Box<RawValue>,
+    framing: Framing,
     first: Option<StreamResponse>,
     /// Gone once the stream has ended.
     events: Option<EventStream>,
@@ -85,11 +81,11 @@ impl Frames {
         let mut frame = Vec::with_capacity(512);
         frame.extend_from_slice(b"data: ");
         let start = frame.len();
-        let written = event.and_then(|event| write_success(&mut frame, &self.id, &event));
+        let written = event.and_then(|event| self.framing.write_success(&mut frame, &event));
         if let Err(error) = written {
             self.events = None;
             frame.truncate(start);
-            write_failure(&mut frame, &self.id, &error);
+            self.framing.write_failure(&mut frame, &error);
         }
         frame.extend_from_slice(b"\n\n");
         frame.into()

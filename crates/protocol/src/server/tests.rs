@@ -1,5 +1,7 @@
 mod card;
+mod grpc;
 mod requests;
+mod rest;
 mod streams;
 
 use std::time::Duration;

@@ -1,22 +1,18 @@
 //! What every binding asks of a decoded request: required fields, ranges, and Parts with content.
 
-use serde::de::DeserializeOwned;
-
 use crate::{
     error::{Error, FieldViolation},
+    request::Request,
     v1::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTasksRequest, Required, SendMessageRequest,
+        ListTaskPushNotificationConfigsRequest, ListTasksRequest, SendMessageRequest,
         SubscribeToTaskRequest, TaskPushNotificationConfig, TaskState,
     },
 };
 
-/// A request of one of the eleven operations.
-pub(super) trait Request: DeserializeOwned + Required + Send {
-    /// Which agent behind the endpoint it is for.
-    fn tenant(&self) -> &str;
-
+/// A request that can be judged before the service sees it.
+pub(super) trait Judged: Request {
     /// Notes what is wrong beyond missing fields.
     fn find_violations(&self, _violations: &mut Violations) {}
 
@@ -27,7 +23,7 @@ pub(super) trait Request: DeserializeOwned + Required + Send {
 }
 
 /// Refuses a request with missing or wrong fields, naming all of them (A2A §3.3.2).
-pub(super) fn validate(request: &impl Request) -> Result<(), Error> {
+pub(super) fn validate(request: &impl Judged) -> Result<(), Error> {
     let mut violations = Violations::default();
     for field in request.missing_required() {
         violations.note(field, "is required");
@@ -57,11 +53,7 @@ impl Violations {
     }
 }
 
-impl Request for SendMessageRequest {
-    fn tenant(&self) -> &str {
-        &self.tenant
-    }
-
+impl Judged for SendMessageRequest {
     fn find_violations(&self, violations: &mut Violations) {
         for (index, part) in self.message.iter().flat_map(|message| &message.parts).enumerate() {
             if part.content.is_none() {
@@ -83,21 +75,13 @@ impl Request for SendMessageRequest {
     }
 }
 
-impl Request for GetTaskRequest {
-    fn tenant(&self) -> &str {
-        &self.tenant
-    }
-
+impl Judged for GetTaskRequest {
     fn find_violations(&self, violations: &mut Violations) {
         violations.not_negative("historyLength", self.history_length);
     }
 }
 
-impl Request for ListTasksRequest {
-    fn tenant(&self) -> &str {
-        &self.tenant
-    }
-
+impl Judged for ListTasksRequest {
     fn find_violations(&self, violations: &mut Violations) {
         if let Some(size) = self.page_size {
             violations.page_size(size);
@@ -109,23 +93,11 @@ impl Request for ListTasksRequest {
     }
 }
 
-impl Request for CancelTaskRequest {
-    fn tenant(&self) -> &str {
-        &self.tenant
-    }
-}
+impl Judged for CancelTaskRequest {}
 
-impl Request for SubscribeToTaskRequest {
-    fn tenant(&self) -> &str {
-        &self.tenant
-    }
-}
+impl Judged for SubscribeToTaskRequest {}
 
-impl Request for TaskPushNotificationConfig {
-    fn tenant(&self) -> &str {
-        &self.tenant
-    }
-
+impl Judged for TaskPushNotificationConfig {
     fn find_violations(&self, violations: &mut Violations) {
         // Not marked as required, because the same message travels inside SendMessage without it.
         if self.task_id.is_empty() {
@@ -134,17 +106,9 @@ impl Request for TaskPushNotificationConfig {
     }
 }
 
-impl Request for GetTaskPushNotificationConfigRequest {
-    fn tenant(&self) -> &str {
-        &self.tenant
-    }
-}
+impl Judged for GetTaskPushNotificationConfigRequest {}
 
-impl Request for ListTaskPushNotificationConfigsRequest {
-    fn tenant(&self) -> &str {
-        &self.tenant
-    }
-
+impl Judged for ListTaskPushNotificationConfigsRequest {
     fn find_violations(&self, violations: &mut Violations) {
         // Without presence, 0 is how "unset" looks.
         if self.page_size != 0 {
@@ -153,14 +117,6 @@ impl Request for ListTaskPushNotificationConfigsRequest {
     }
 }
 
-impl Request for DeleteTaskPushNotificationConfigRequest {
-    fn tenant(&self) -> &str {
-        &self.tenant
-    }
-}
+impl Judged for DeleteTaskPushNotificationConfigRequest {}
 
-impl Request for GetExtendedAgentCardRequest {
-    fn tenant(&self) -> &str {
-        &self.tenant
-    }
-}
+impl Judged for GetExtendedAgentCardRequest {}

@@ -185,9 +185,9 @@ async fn http_statuses_are_errors_with_and_without_a_body_that_says_more() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
     Unauthorized UNAUTHENTICATED: http://agent/ answered HTTP 401 Unauthorized; check the credentials for this agent
     Unauthorized PERMISSION_DENIED: http://agent/ answered HTTP 403 Forbidden: no; check the credentials for this agent
-    NotFound -: http://agent/ answered HTTP 404 Not Found: <h1>Not found</h1>; check the address and the ids in the request
-    NotFound -: http://agent/ answered HTTP 404 Not Found: {"detail":"Not Found"}; check the address and the ids in the request
-    Unsupported -: http://agent/ answered HTTP 405 Method Not Allowed; see its card for what it does
+    NotFound -: http://agent/ answered HTTP 404 Not Found: <h1>Not found</h1>; check in the agent's card that this is an address of JSONRPC
+    NotFound -: http://agent/ answered HTTP 404 Not Found: {"detail":"Not Found"}; check in the agent's card that this is an address of JSONRPC
+    Unsupported -: http://agent/ answered HTTP 405 Method Not Allowed; check in the agent's card that this is an address of JSONRPC
     RateLimited RESOURCE_EXHAUSTED: http://agent/ answered HTTP 429 Too Many Requests; call it less often after 7s
     Internal INTERNAL: http://agent/ answered HTTP 500 Internal Server Error: Traceback; tell its operator, or try another agent
     Unavailable UNAVAILABLE: http://agent/ answered HTTP 502 Bad Gateway; try again later

@@ -1,0 +1,243 @@
+//! An agent by all its interfaces: the first that answers is the one that is used.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use super::{Client, ClientError, ClientStream, Delivery, FailureClass, Interface, InterfaceError};
+use crate::{
+    error::ErrorKind,
+    limits::ClientLimits,
+    outbound::Outbound,
+    v1::{
+        AgentCard, CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse,
+        SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest, Task,
+    },
+};
+
+/// None of an agent's interfaces can be called.
+#[derive(Debug, thiserror::Error)]
+#[error("none of the agent's interfaces can be called: {}", reasons(.causes))]
+pub struct NoInterface {
+    /// Why not, for each of those that are spoken here.
+    pub causes: Vec<InterfaceError>,
+}
+
+fn reasons(causes: &[InterfaceError]) -> String {
+    if causes.is_empty() {
+        return "it lists none of A2A 1.0 by JSONRPC, HTTP+JSON or GRPC".to_owned();
+    }
+    causes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// A client of an agent that has several interfaces, in the order in which the agent prefers them.
+///
+/// A call goes to the interface that answered last, at first to the first. When no connection comes
+/// about, or the interface does not speak our version, nothing has happened yet, and the call goes
+/// on to the next (A2A §5.2). Any other failure is the call's own: a Message that may have arrived
+/// is not sent twice. Cheap to clone; clones remember together.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    clients: Arc<[Client]>,
+    /// The index of the interface that answered last.
+    preferred: Arc<AtomicUsize>,
+}
+
+impl Peer {
+    /// Creates a client of an agent by its card.
+    ///
+    /// # Errors
+    /// As [`Peer::new`].
+    pub fn of_card(outbound: &Outbound, card: &AgentCard) -> Result<Peer, NoInterface> {
+        let spoken = crate::card::interfaces_spoken(card);
+        let interfaces = spoken.into_iter().filter_map(Interface::of).collect();
+        Peer::new(outbound, interfaces, ClientLimits::default())
+    }
+
+    /// Creates a client of interfaces, the preferred one first. Those that cannot be called are
+    /// left out.
+    ///
+    /// # Errors
+    /// When none is left.
+    pub fn new(
+        outbound: &Outbound,
+        interfaces: Vec<Interface>,
+        limits: ClientLimits,
+    ) -> Result<Peer, NoInterface> {
+        let mut causes = Vec::new();
+        let mut clients = Vec::new();
+        for interface in interfaces {
+            match Client::with_limits(outbound.clone(), interface, limits) {
+                Ok(client) => clients.push(client),
+                Err(cause) => causes.push(cause),
+            }
+        }
+        if clients.is_empty() {
+            return Err(NoInterface { causes });
+        }
+        Ok(Peer { clients: clients.into(), preferred: Arc::default() })
+    }
+
+    /// Declares extensions on every call; see [`Client::with_extensions`].
+    #[must_use]
+    pub fn with_extensions(self, uris: &[&str]) -> Peer {
+        let clients = self.clients.iter().cloned();
+        let clients = clients.map(|client| client.with_extensions(uris.iter().copied())).collect();
+        Peer { clients, preferred: self.preferred }
+    }
+
+    /// Returns the interfaces that can be called, in the agent's order.
+    pub fn interfaces(&self) -> impl Iterator<Item = &Interface> {
+        self.clients.iter().map(Client::interface)
+    }
+
+    /// Returns the client of the interface that answered last, or of the first.
+    #[must_use]
+    pub fn preferred(&self) -> &Client {
+        &self.clients[self.preferred.load(Ordering::Relaxed)]
+    }
+
+    /// See [`Client::send_message`]. The deadline covers all interfaces tried.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn send_message(
+        &self,
+        request: SendMessageRequest,
+        timeout: Duration,
+    ) -> Result<SendMessageResponse, ClientError> {
+        self.first(request, timeout, async |client, request, left| {
+            client.send_message(request, left).await
+        })
+        .await
+    }
+
+    /// See [`Client::send_streaming_message`]. The deadline covers all interfaces tried.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn send_streaming_message(
+        &self,
+        request: SendMessageRequest,
+        timeout: Duration,
+    ) -> Result<ClientStream, ClientError> {
+        self.first(request, timeout, async |client, request, left| {
+            client.send_streaming_message(request, left).await
+        })
+        .await
+    }
+
+    /// See [`Client::get_task`]. The deadline covers all interfaces tried.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn get_task(
+        &self,
+        request: GetTaskRequest,
+        timeout: Duration,
+    ) -> Result<Task, ClientError> {
+        self.first(request, timeout, async |client, request, left| {
+            client.get_task(request, left).await
+        })
+        .await
+    }
+
+    /// See [`Client::list_tasks`]. The deadline covers all interfaces tried.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn list_tasks(
+        &self,
+        request: ListTasksRequest,
+        timeout: Duration,
+    ) -> Result<ListTasksResponse, ClientError> {
+        self.first(request, timeout, async |client, request, left| {
+            client.list_tasks(request, left).await
+        })
+        .await
+    }
+
+    /// See [`Client::cancel_task`]. The deadline covers all interfaces tried.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn cancel_task(
+        &self,
+        request: CancelTaskRequest,
+        timeout: Duration,
+    ) -> Result<Task, ClientError> {
+        self.first(request, timeout, async |client, request, left| {
+            client.cancel_task(request, left).await
+        })
+        .await
+    }
+
+    /// See [`Client::subscribe_to_task`]. The deadline covers all interfaces tried.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn subscribe_to_task(
+        &self,
+        request: SubscribeToTaskRequest,
+        timeout: Duration,
+    ) -> Result<ClientStream, ClientError> {
+        self.first(request, timeout, async |client, request, left| {
+            client.subscribe_to_task(request, left).await
+        })
+        .await
+    }
+
+    /// Calls one interface after the other until one answers.
+    async fn first<R: Clone, T>(
+        &self,
+        request: R,
+        timeout: Duration,
+        call: impl AsyncFn(Client, R, Duration) -> Result<T, ClientError>,
+    ) -> Result<T, ClientError> {
+        let started = Instant::now();
+        let mut failed: Option<ClientError> = None;
+        for index in self.order() {
+            let left = timeout.saturating_sub(started.elapsed());
+            let answer = call(self.clients[index].clone(), request.clone(), left).await;
+            match answer {
+                Err(error) if leaves_hope(&error) => failed = Some(after(failed, error)),
+                answer => {
+                    self.preferred.store(index, Ordering::Relaxed);
+                    return answer.map_err(|error| after(failed, error));
+                }
+            }
+        }
+        Err(failed
+            .expect("an agent has at least one interface, and each either failed or answered"))
+    }
+
+    /// The preferred interface, then the others in their order.
+    fn order(&self) -> impl Iterator<Item = usize> {
+        let first = self.preferred.load(Ordering::Relaxed);
+        std::iter::once(first).chain((0..self.clients.len()).filter(move |index| *index != first))
+    }
+}
+
+/// Tells whether nothing has happened at the agent, and another interface may do.
+fn leaves_hope(error: &ClientError) -> bool {
+    let is_unreached =
+        error.delivery == Delivery::NotSent && error.class == FailureClass::Unavailable;
+    is_unreached || error.kind == Some(ErrorKind::VersionNotSupported)
+}
+
+/// The last failure decides; its message tells of those before it.
+fn after(earlier: Option<ClientError>, error: ClientError) -> ClientError {
+    match earlier {
+        Some(earlier) => {
+            let message = format!("{}; before that, {}", error.message, earlier.message);
+            ClientError { message, ..error }
+        }
+        None => error,
+    }
+}
