@@ -91,7 +91,7 @@ pub(crate) fn in_order(diagnostics: &[Diagnostic]) -> Vec<&Diagnostic> {
 
 /// Carries the problems of one file together with the file, so that it can be shown anywhere.
 ///
-/// Displays without colour, 100 columns wide; use [`render`] for another style.
+/// Displays without colour, 100 columns wide; use [`render()`] for another style.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", render(source_file, diagnostics, Style::default()))]
 pub struct Problems {

@@ -1,7 +1,7 @@
 //! Files people write: YAML with spans, diagnostics and how they are shown.
 //!
-//! A file becomes a [`Source`], [`parse`] makes a tree of [`Node`]s of it in which everything knows
-//! where it was written, and whoever finds a problem says so with a [`Diagnostic`] that [`render`]
+//! A file becomes a [`Source`], [`parse()`] makes a tree of [`Node`]s of it in which everything knows
+//! where it was written, and whoever finds a problem says so with a [`Diagnostic`] that [`render()`]
 //! shows to people and [`to_json`] to editors. JSON files take the same way: what they may contain
 //! is a part of what YAML may.
 //!

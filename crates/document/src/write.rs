@@ -5,7 +5,7 @@ use serde::Serialize;
 #[error("a value cannot be written as YAML: {0}")]
 pub struct WriteError(#[from] serde_yaml::Error);
 
-/// Writes a value as YAML that [`crate::parse`] reads back to the same value.
+/// Writes a value as YAML that [`crate::parse()`] reads back to the same value.
 ///
 /// # Errors
 /// When the value has no YAML form, such as a map whose keys are not scalars.

@@ -2,7 +2,7 @@
 //!
 //! A [`Registry`] keeps, per agent, its card as it came, what a curator decided about it, and how
 //! that came about. Cards come in by URL or file ([`Registry::add_url`], [`Registry::add_file`],
-//! [`Registry::apply`]) and are looked over ([`lint`]); only what is approved is bound to steps.
+//! [`Registry::apply`]) and are looked over ([`lint()`]); only what is approved is bound to steps.
 //! Planners work against an [`Index`], an immutable picture of the directory.
 //!
 //! Decisions are pure and take the time as data: [`History::transition`], [`Drift::between`], and
