@@ -246,6 +246,8 @@ async fn an_agent_is_approved_rejected_and_removed_and_its_record_says_why() {
     card http://127.0.0.1:PORT/.well-known/agent-card.json
     provider Convoke examples http://127.0.0.1:PORT
     interface JSONRPC 1.0 http://127.0.0.1:PORT
+    interface HTTP+JSON 1.0 http://127.0.0.1:PORT/a2a
+    interface GRPC 1.0 127.0.0.1:PORT
     capabilities streaming
 
     echo  Echo

@@ -125,7 +125,7 @@ mod tests {
         let error = chosen(&["kil".to_owned()]).err().expect("it is unknown");
         assert_eq!(
             error.to_string(),
-            "no long suite is called `kil`; there are core-proof, kill, documents, wire"
+            "no long suite is called `kil`; there are core-proof, kill, documents, cost, wire"
         );
     }
 }
