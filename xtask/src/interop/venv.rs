@@ -1,6 +1,10 @@
 //! A virtual environment of our own with the Python SDK.
 
-use std::{env, fs, path::PathBuf, process::Command};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -18,11 +22,10 @@ impl Venv {
     ///
     /// # Errors
     /// When Python 3.10 or its venv module is missing, or packages cannot be installed.
-    pub(super) fn make() -> Result<Self> {
+    pub(super) fn make(target: &Path) -> Result<Self> {
         let root = process::root();
         let requirements = fs::read_to_string(root.join(REQUIREMENTS))
             .with_context(|| format!("cannot read {REQUIREMENTS}"))?;
-        let target = env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
         let venv = Self { folder: target.join("interop-venv") };
         let stamp = venv.folder.join("requirements.txt");
         if fs::read_to_string(&stamp).is_ok_and(|made_for| made_for == requirements) {
@@ -35,14 +38,33 @@ impl Venv {
         Ok(venv)
     }
 
+    /// Runs one of the scripts in `tests/interop`.
+    pub(super) fn script(&self, name: &str) -> Command {
+        let mut python = self.python();
+        // Its spans complain whenever a client hangs up in the middle of a stream.
+        python.env("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false");
+        python.arg(process::root().join("tests/interop").join(name));
+        python
+    }
+
     /// Its interpreter, to be run in the root of the tree.
-    pub(super) fn python(&self) -> Command {
+    fn python(&self) -> Command {
         process::command_at(&self.folder.join("bin/python"))
     }
 
     fn install(&self, python: &str) -> Result<()> {
         process::run(process::command(python).args(["-m", "venv", "--clear"]).arg(&self.folder))?;
-        let install = ["-m", "pip", "install", "--quiet", "--requirement", REQUIREMENTS];
+        let install = [
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            // Most of it is never imported.
+            "--no-compile",
+            "--requirement",
+            REQUIREMENTS,
+        ];
         process::run(self.python().args(install)).context(
             "cannot install the Python SDK; `cargo xtask interop` needs the network the first time",
         )
