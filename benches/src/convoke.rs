@@ -68,6 +68,8 @@ impl Convoke {
             inputs: Map::new(),
             start: Vec::new(),
             context_id: None,
+            message: None,
+            opening: None,
         };
         let id = self.executor.start(new).await?;
         let outcome = self.executor.finished(&id).await?;

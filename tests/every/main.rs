@@ -14,6 +14,7 @@ mod plans;
 mod records;
 mod running;
 mod sending;
+mod serve;
 mod settings;
 
 /// Hides what differs from run to run before a snapshot is compared: ports, ids, times, folders.

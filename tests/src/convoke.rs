@@ -195,6 +195,16 @@ impl Process {
         assert!(sent.expect("kill runs").success());
     }
 
+    /// What a service manager sends to stop it: SIGTERM.
+    ///
+    /// # Panics
+    /// When it has ended already.
+    pub fn terminate(&self) {
+        let pid = self.pid().to_string();
+        let sent = std::process::Command::new("kill").args(["-TERM", &pid]).status();
+        assert!(sent.expect("kill runs").success());
+    }
+
     /// The process id.
     ///
     /// # Panics

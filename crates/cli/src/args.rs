@@ -1,8 +1,9 @@
 //! What can be typed.
 
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use url::Url;
 
 use crate::telemetry;
 
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// The thirty-second tour: real agents, a real run, a crash in the middle, and the end of it.
     Demo(DemoArgs),
+    /// Be an A2A agent: each workflow of a folder is a skill.
+    Serve(ServeArgs),
     /// Check workflow files; shows every problem of each.
     Validate {
         /// The files.
@@ -76,6 +79,19 @@ pub(crate) struct RunArgs {
     /// Write the outputs as files into this folder instead of printing them.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct ServeArgs {
+    /// Where to listen; loopback only. Port 0 takes a free one.
+    #[arg(long, default_value = "127.0.0.1:8100", value_name = "ADDRESS:PORT")]
+    pub(crate) listen: SocketAddr,
+    /// The folder with the workflow files.
+    #[arg(long, default_value = "workflows", value_name = "DIR")]
+    pub(crate) workflows: PathBuf,
+    /// The URL under which clients reach it, for its Agent Card; made from the address when absent.
+    #[arg(long, value_name = "URL")]
+    pub(crate) public_url: Option<Url>,
 }
 
 #[derive(Clone, Debug, ClapArgs)]

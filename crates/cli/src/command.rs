@@ -7,6 +7,7 @@ mod plan;
 mod run;
 mod runs;
 mod send;
+mod serve;
 mod validate;
 
 use crate::{
@@ -19,6 +20,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
     match &args.command {
         Command::Run(run) => run::run(&args, run).await,
         Command::Demo(demo) => demo::run(&args, demo).await,
+        Command::Serve(serve) => serve::run(&args, serve).await,
         Command::Validate { files } => validate::run(&args, files),
         Command::Plan { file, format } => plan::run(&args, file, *format).await,
         Command::Agents(command) => agents::run(&args, command).await,

@@ -92,9 +92,9 @@ impl From<store::StoreError> for Failure {
 impl From<executor::ExecutorError> for Failure {
     fn from(error: executor::ExecutorError) -> Self {
         match error {
-            executor::ExecutorError::UnknownRun { .. } | executor::ExecutorError::Reply(_) => {
-                Self::usage(error)
-            }
+            executor::ExecutorError::UnknownRun { .. }
+            | executor::ExecutorError::NotStarted { .. }
+            | executor::ExecutorError::Reply(_) => Self::usage(error),
             _ => Self::unavailable(error),
         }
     }

@@ -1,4 +1,4 @@
-//! Ctrl-C, listened to from one instant on: none is lost between two looks.
+//! Ctrl-C and the wish to stop, listened to from one instant on: none is lost between two looks.
 
 use std::io;
 
@@ -27,5 +27,38 @@ impl Interrupts {
             // No more signals can come.
             std::future::pending::<()>().await;
         }
+    }
+}
+
+/// What asks a server to stop: Ctrl-C, or SIGTERM where there is that.
+pub(crate) struct Stops {
+    interrupts: Interrupts,
+    #[cfg(unix)]
+    terminate: Signal,
+}
+
+impl Stops {
+    /// Begins to listen.
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupts: Interrupts::new()?,
+            #[cfg(unix)]
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for the next one. Cancel safe.
+    #[cfg(unix)]
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            () = self.interrupts.next() => (),
+            Some(()) = self.terminate.recv() => (),
+        }
+    }
+
+    /// Waits for the next one. Cancel safe.
+    #[cfg(windows)]
+    pub(crate) async fn next(&mut self) {
+        self.interrupts.next().await;
     }
 }

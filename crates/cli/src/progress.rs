@@ -91,7 +91,9 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         RunEvent::AttemptCanceled { confirmed: false, .. } => {
             "canceled; the agent did not confirm".to_owned()
         }
-        RunEvent::RunStarted { .. }
+        RunEvent::RunDeferred { .. }
+        | RunEvent::RunRejected { .. }
+        | RunEvent::RunStarted { .. }
         | RunEvent::RunResumed { .. }
         | RunEvent::CancelRequested { .. }
         | RunEvent::RunTimedOut { .. }

@@ -1,7 +1,6 @@
 //! From a workflow file to a plan: read, check, fetch the agents it names itself, bind.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,6 +10,7 @@ use document::{Limits, Source};
 use planner::{Plan, Workflow};
 use protocol::v1::Part;
 use serde_json::{Map, Value, json};
+use server::BindError;
 
 use crate::{args::RunArgs, failure::Failure, output, place::Place};
 
@@ -42,28 +42,13 @@ pub(crate) fn shown(path: &Path) -> String {
 /// Binds a workflow against the directory and the agents that the file itself names.
 pub(crate) async fn bind(place: &Place, workflow: Workflow) -> Result<Plan, Failure> {
     let registry = place.registry().await?;
-    let mut fetched = BTreeMap::new();
-    let mut problems = Vec::new();
-    for url in workflow.urls() {
-        match registry.cards().agent(url, name_of(&workflow, url)).await {
-            Ok(agent) => {
-                fetched.insert(url.to_owned(), agent);
-            }
-            Err(error) => problems.push(error.to_string()),
-        }
-    }
-    if !problems.is_empty() {
-        return Err(Failure::unavailable(problems.join("\n")));
-    }
     let workflow = Arc::new(workflow);
-    planner::bind(Arc::clone(&workflow), &registry.index(), &fetched).map_err(|problems| {
-        Failure::file_as_things_are(output::diagnostics(&workflow.source, &problems))
+    server::bind(&registry, &workflow).await.map_err(|error| match error {
+        BindError::Unreachable(_) => Failure::unavailable(error),
+        BindError::NoAgent(problems) => {
+            Failure::file_as_things_are(output::diagnostics(&workflow.source, &problems))
+        }
     })
-}
-
-/// The name under which a workflow knows the agent at a URL; the URL itself when it gives none.
-fn name_of<'a>(workflow: &'a Workflow, url: &'a str) -> &'a str {
-    workflow.agents.iter().find(|agent| agent.url == url).map_or(url, |agent| &agent.name)
 }
 
 /// What a run starts with: checked inputs, and the Parts that a step without `message` sends on.

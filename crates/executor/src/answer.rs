@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::v1::Part;
+use protocol::v1::Message;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::run::StepId;
@@ -14,7 +14,8 @@ const QUEUE: usize = 64;
 pub(crate) struct Answer {
     /// The step; the only paused one when absent.
     pub(crate) step: Option<StepId>,
-    pub(crate) parts: Vec<Part>,
+    /// As whoever answers has put it.
+    pub(crate) message: Message,
     /// Told once the answer is durable.
     pub(crate) taken: oneshot::Sender<Result<StepId, ReplyError>>,
 }
@@ -76,10 +77,10 @@ impl Mailbox {
     pub(crate) async fn leave(
         &self,
         step: Option<StepId>,
-        parts: Vec<Part>,
+        message: Message,
     ) -> Result<StepId, ReplyError> {
         let (taken, heard) = oneshot::channel();
-        let answer = Answer { step, parts, taken };
+        let answer = Answer { step, message, taken };
         self.to.send(answer).await.map_err(|_| ReplyError::Unknown)?;
         heard.await.unwrap_or(Err(ReplyError::Unknown))
     }

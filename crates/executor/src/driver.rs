@@ -122,20 +122,22 @@ impl Driver {
         start: Arc<[protocol::v1::Part]>,
     ) -> Result<(), ExecutorError> {
         self.results.set_start(inputs, start);
-        self.draft.writes.push(Write::Open {
-            account: self.shared.account.clone(),
-            journal: self.id.journal(),
-            owner: self.owned.incarnation,
-        });
+        if self.seq == Seq(0) {
+            self.draft.writes.push(Write::Open {
+                account: self.shared.account.clone(),
+                journal: self.id.journal(),
+                owner: self.owned.incarnation,
+            });
+        }
         self.draft.writes.extend(blobs);
         self.take(Report::of(Input::Start { at: Timestamp::now(), header }));
-        self.turn(false).await
+        self.turn().await
     }
 
     /// Takes up a run whose journal was replayed.
     pub(crate) async fn resume(&mut self) -> Result<(), ExecutorError> {
         self.take(Report::of(Input::Resumed { at: Timestamp::now() }));
-        self.turn(true).await
+        self.turn().await
     }
 
     /// Drives the run to its end.
@@ -148,7 +150,7 @@ impl Driver {
                 return Ok(outcome.clone());
             }
             self.gather().await;
-            self.turn(true).await?;
+            self.turn().await?;
         }
     }
 
@@ -223,9 +225,9 @@ impl Driver {
     }
 
     /// Builds what the state wants built, commits, acts.
-    async fn turn(&mut self, exists: bool) -> Result<(), ExecutorError> {
+    async fn turn(&mut self) -> Result<(), ExecutorError> {
         self.build_wanted().await?;
-        self.commit(exists).await?;
+        self.commit().await?;
         self.confirm_answers();
         self.act().await
     }
@@ -246,13 +248,14 @@ impl Driver {
         }
     }
 
-    async fn commit(&mut self, exists: bool) -> Result<(), ExecutorError> {
+    async fn commit(&mut self) -> Result<(), ExecutorError> {
         let draft = std::mem::take(&mut self.draft);
         if draft.events.is_empty() && draft.writes.is_empty() {
             return Ok(());
         }
         let mut batch = Batch { fences: Vec::new(), writes: draft.writes };
-        if exists {
+        // A journal that this very commit opens is nobody else's.
+        if self.seq != Seq(0) {
             batch.fences.push(self.owned.clone());
         }
         let entries = draft.events.iter().map(journal::encode).collect::<Result<Vec<_>, _>>()?;
@@ -271,33 +274,20 @@ impl Driver {
 
     /// Keeps the run's row in step with its state: written when that changes, and only then.
     fn summarize(&self, events: &[RunEvent], batch: &mut Batch) -> Result<(), ExecutorError> {
-        let changes_state = events.iter().any(|event| {
-            matches!(
-                event,
-                RunEvent::RunStarted { .. }
-                    | RunEvent::AttemptPaused { .. }
-                    | RunEvent::AttemptUnpaused { .. }
-                    | RunEvent::AttemptAnswered { .. }
-                    | RunEvent::CancelRequested { .. }
-                    | RunEvent::RunTimedOut { .. }
-                    | RunEvent::AttemptFailed { .. }
-                    | RunEvent::RunFinished { .. }
-            )
-        });
         let (Some(header), Some(started_at)) = (self.run.header(), self.run.started_at()) else {
             return Ok(());
         };
-        if !changes_state {
+        if !events.iter().any(RunEvent::touches_status) {
             return Ok(());
         }
         let outcome = self.run.outcome();
         let summary = RunSummary {
             id: self.id.clone(),
-            workflow: header.workflow.clone(),
+            workflow: Some(header.workflow.clone()),
             context_id: header.context_id.clone(),
             state: RunState::of(&self.run),
             started_at,
-            updated_at: self.run.now(),
+            updated_at: self.run.status_since(),
             error: match outcome {
                 Some(Outcome::Failed(error)) => Some(error.to_string()),
                 _ => None,

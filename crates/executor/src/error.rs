@@ -54,6 +54,12 @@ pub enum ExecutorError {
         /// The id asked for.
         run: RunId,
     },
+    /// The Task waits for an answer before a run of it can start, or never had one.
+    #[error("`{run}` has no run: it was asked for through `convoke serve`, and did not start")]
+    NotStarted {
+        /// The id asked for.
+        run: RunId,
+    },
     /// The run belongs to another process.
     #[error("run `{run}` is being driven by another process")]
     OwnedElsewhere {
@@ -91,8 +97,15 @@ pub enum ExecutorError {
 
 impl ExecutorError {
     /// Whether the same thing may succeed later: the storage fails for now.
-    pub(crate) fn is_retryable(&self) -> bool {
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Store(error) if error.is_retryable())
+    }
+
+    /// Whether another writer was first; what was read before has to be read again.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(StoreError::Conflict(_)))
     }
 
     /// Whether the run belongs to somebody else now.

@@ -1,21 +1,27 @@
 //! Starts, resumes and cancels runs; owns their drivers and the lease under which they write.
 
+mod opening;
+
 use std::{sync::Arc, time::Duration};
 
 use dashmap::DashMap;
 use planner::Plan;
-use protocol::{outbound::Outbound, v1::Part};
+use protocol::{
+    outbound::Outbound,
+    v1::{Message, Part},
+};
 use serde_json::{Map, Value};
 use store::{AccountId, Claim, Lease, Owned, Seq, Store};
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ExecutorError, RunId, Runs,
+    ExecutorError, ReplyError, RunId, Runs,
     answer::Mailbox,
     context::Contexts,
     driver::{Driver, Shared, Standing},
     ownership::keep_lease,
+    record::Opening,
     report::body_of,
     run::{Header, Outcome, Run, Shape, StepId},
     supervise::{Drivers, Ended, Farewell, Handle, Supervised},
@@ -23,6 +29,12 @@ use crate::{
 
 /// How long a lease lives without renewal: what a crash costs before another process may take over.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
+
+pub use self::opening::Exchange;
+use self::opening::Held;
+
+/// Runs claimed at once after a restart.
+const CLAIMED_AT_ONCE: usize = 64;
 
 /// Runs to be driven by this process.
 pub struct Executor {
@@ -43,8 +55,12 @@ pub struct NewRun {
     pub inputs: Map<String, Value>,
     /// Parts of the Message that starts it: what a step without `message` sends on.
     pub start: Vec<Part>,
+    /// That Message, for the history of the Task; `None` when no client sent one.
+    pub message: Option<Message>,
     /// The context to work in; a new one when absent.
     pub context_id: Option<String>,
+    /// The Task that it becomes the inside of, with its context; a new one when absent.
+    pub opening: Option<Opening>,
 }
 
 impl Executor {
@@ -84,12 +100,15 @@ impl Executor {
     /// ([`store::StoreError::Unavailable`]); a run that does exist is free once this executor is gone.
     pub async fn start(&self, new: NewRun) -> Result<RunId, ExecutorError> {
         self.check_lease()?;
-        let id = RunId::generate();
         let account = &self.shared.account;
-        let contexts = match &new.context_id {
+        let opening = new.opening.unwrap_or_else(|| Opening::new(&RunId::generate()));
+        let context = Some(&opening.context_id).filter(|known| !known.is_empty());
+        let contexts = match context.or(new.context_id.as_ref()) {
             Some(context) => Contexts::load(&*self.shared.store, account, context).await?,
             None => Contexts::fresh(account, &uuid::Uuid::new_v4().to_string()),
         };
+        let id = opening.id;
+        let message = new.message.map(|it| it.with_task(id.as_str()).with_context(contexts.ours()));
         let mut blobs = Vec::new();
         let header = Box::new(Header {
             workflow: new.plan.workflow.name.clone(),
@@ -97,28 +116,70 @@ impl Executor {
             plan: body_of(account, &*new.plan, &mut blobs)?,
             inputs: body_of(account, &new.inputs, &mut blobs)?,
             start: body_of(account, &new.start, &mut blobs)?,
+            origin: message.as_ref().map(|message| message.message_id.clone()),
+            message: message.map(|message| body_of(account, &message, &mut blobs)).transpose()?,
         });
-        let shape = Arc::new(Shape::of(&new.plan));
-        let owned = Owned::opened(account.clone(), id.journal(), self.lease.incarnation);
+        let held = match opening.seq {
+            Seq(0) => Held::new(self, &id),
+            _ => self.hold(&id).await?,
+        };
+        let owned = held.owned.clone();
         let run = self.supervised(&id, owned.clone());
-        let cancel = run.cancel.clone();
-        let mailbox = run.mailbox.clone();
-        let plan = new.plan;
-        let run_core = Run::new(shape);
         let standing = Standing {
             id: id.clone(),
-            plan,
             owned,
-            run: run_core,
-            seq: Seq(0),
+            run: Run::new(Arc::new(Shape::of(&new.plan))),
+            plan: new.plan,
+            seq: opening.seq,
             contexts,
-            cancel,
-            mailbox,
+            cancel: run.cancel.clone(),
+            mailbox: run.mailbox.clone(),
         };
         let mut driver = Driver::new(Arc::clone(&self.shared), standing);
-        driver.open(header, blobs, Arc::new(new.inputs), new.start.into()).await?;
+        let opened = driver.open(header, blobs, Arc::new(new.inputs), new.start.into()).await;
+        held.settle(opened, false)?;
         self.launch(run, driver).await;
         Ok(id)
+    }
+
+    /// Takes up every run of the account that has not ended and that no living process drives. Returns those
+    /// that go on; one that cannot be taken up is logged, and can be resumed later.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn resume_all(&self) -> Result<Vec<RunId>, ExecutorError> {
+        self.check_lease()?;
+        let mut resumed = Vec::new();
+        loop {
+            let which = Claim::Any { limit: CLAIMED_AT_ONCE };
+            let claimed = self.shared.store.claim(&self.lease, which).await?;
+            if claimed.is_empty() {
+                return Ok(resumed);
+            }
+            for claimed in claimed {
+                resumed.extend(self.take_over(claimed.owned).await);
+            }
+        }
+    }
+
+    async fn take_over(&self, owned: Owned) -> Option<RunId> {
+        let journal = owned.journal.clone();
+        let id =
+            journal.as_str().parse::<RunId>().ok().filter(|_| owned.account == self.shared.account);
+        let Some(id) = id else {
+            tracing::warn!(account = %owned.account, %journal, "what this is cannot be driven here");
+            return None;
+        };
+        self.idle.insert(id.clone(), owned);
+        match self.resume(&id).await {
+            Ok(()) => Some(id),
+            // It waits for a Message and for nothing else.
+            Err(ExecutorError::NotStarted { .. }) => None,
+            Err(error) => {
+                tracing::error!(run = %id, %error, "a run cannot be taken up");
+                None
+            }
+        }
     }
 
     /// Takes up a run where its journal stands. A run that has ended, or is driven here already, stays as it is.
@@ -184,11 +245,21 @@ impl Executor {
         &self,
         id: &RunId,
         step: Option<StepId>,
-        parts: Vec<Part>,
+        message: Message,
     ) -> Result<StepId, ExecutorError> {
-        let mailbox = self.drivers.get(id).map(|handle| handle.mailbox.clone());
-        let mailbox = mailbox.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
-        Ok(mailbox.leave(step, parts).await?)
+        let driven = self.drivers.get(id).map(|it| (it.mailbox.clone(), it.ended.clone()));
+        let (mailbox, mut ended) =
+            driven.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
+        let taken = tokio::select! {
+            biased;
+            taken = mailbox.leave(step, message) => taken,
+            // Nobody looks into the mailbox any more. Whoever did has confirmed what it took before this.
+            ended = ended.wait_for(Option::is_some) => match ended.as_deref() {
+                Ok(Some(Ended::Finished(_))) => Err(ReplyError::NotPaused),
+                _ => Err(ReplyError::Unknown),
+            },
+        };
+        Ok(taken?)
     }
 
     /// Waits for the end of a run that is driven here, or was. Cancel safe.
@@ -218,9 +289,22 @@ impl Executor {
     /// # Errors
     /// When the store fails; the lease then ends by itself.
     pub async fn shutdown(self) -> Result<(), ExecutorError> {
+        self.stop().await
+    }
+
+    /// As [`Executor::shutdown`], for an executor that others hold as well: they can still read runs.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn stop(&self) -> Result<(), ExecutorError> {
         self.stop.cancel();
         self.tasks.lock().await.shutdown().await;
-        Ok(self.shared.store.release(self.lease).await?)
+        Ok(self.shared.store.release(self.lease.clone()).await?)
+    }
+
+    /// Waits until this process may drive no runs any more: its lease is lost, or it was shut down. Cancel safe.
+    pub async fn stopped(&self) {
+        self.stop.cancelled().await;
     }
 
     /// A process whose lease ends does not begin to send.

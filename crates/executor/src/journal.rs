@@ -85,17 +85,18 @@ pub(crate) async fn read(
 pub struct RunSummary {
     /// The run.
     pub id: RunId,
-    /// Name of its workflow.
-    pub workflow: String,
+    /// Name of its workflow; absent while it is not clear which one is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
     /// The context it shares with its agents.
     pub context_id: String,
-    /// `working`, `completed`, `failed` or `canceled`.
+    /// Where it stands.
     pub state: RunState,
     /// When it started.
     pub started_at: Timestamp,
-    /// When its state changed last.
+    /// When its state, or what it waits for, changed last.
     pub updated_at: Timestamp,
-    /// Why it failed.
+    /// Why it failed, or was rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -109,7 +110,7 @@ impl RunSummary {
             key: self.id.to_string(),
             sort: sort_key(self.updated_at),
             tags: Tags::from([
-                Some(self.workflow.clone()),
+                self.workflow.clone(),
                 Some(self.state.as_str().to_owned()),
                 Some(self.context_id.clone()),
                 None,
@@ -121,7 +122,7 @@ impl RunSummary {
 }
 
 /// Timestamps of equal length, so that they sort as text.
-fn sort_key(at: Timestamp) -> String {
+pub(crate) fn sort_key(at: Timestamp) -> String {
     format!("{at:.6}")
 }
 
@@ -145,6 +146,20 @@ mod tests {
             r#"{"v":1,"event":{"cancel_requested":{"at":"1970-01-01T00:00:00Z"}}}"#
         );
         assert_eq!(decode(&bytes).unwrap(), event);
+    }
+
+    #[test]
+    fn a_run_that_no_client_has_started_has_no_message_of_one() {
+        let body = r#"{"inline":{}}"#;
+        let header = format!(
+            r#"{{"workflow":"w","context_id":"c","plan":{body},"inputs":{body},"start":{body}}}"#
+        );
+        let entry = format!(
+            r#"{{"v":1,"event":{{"run_started":{{"at":"1970-01-01T00:00:00Z","header":{header}}}}}}}"#
+        );
+        let event = decode(entry.as_bytes()).unwrap();
+        assert_eq!(event.said(), None);
+        assert_eq!(encode(&event).unwrap(), entry.as_bytes());
     }
 
     #[test]

@@ -5,11 +5,11 @@
 //! state, kept up to date by every event: [`Run::effects`]. A restart is replay, then `Resumed`.
 
 mod apply;
+mod content;
 mod decide;
 mod effect;
 mod event;
 mod input;
-mod outcome;
 mod pause;
 pub mod projection;
 #[cfg(test)]
@@ -28,11 +28,13 @@ use jiff::{SignedDuration, Timestamp};
 pub(crate) use self::event::name_blob;
 use self::pause::Clock;
 pub use self::{
+    content::{
+        Header, Intent, Next, OpeningTurn, Outcome, Pause, PauseKind, RemoteTask, RunError,
+        SkipReason,
+    },
     effect::{Effect, Effects},
-    event::{Header, Intent, Next, RemoteTask, RunEvent, SkipReason, StepId},
+    event::{RunEvent, StepId},
     input::{Failure, Input, Rendered, Wait},
-    outcome::{Outcome, RunError},
-    pause::{Pause, PauseKind},
     shape::{Shape, StepIndex, StepShape},
     step::{Flight, Phase, Settled, Step},
 };
@@ -49,6 +51,8 @@ pub struct Run {
     started_at: Option<Timestamp>,
     /// The newest time seen in any input or event.
     now: Timestamp,
+    /// When the status of the Task may have changed last.
+    status_since: Timestamp,
     /// Steps that are not settled.
     unsettled: usize,
     /// Unsettled steps that hold a slot or have had an attempt: what a halt has to visit.
@@ -95,6 +99,7 @@ impl Run {
             header: None,
             started_at: None,
             now: Timestamp::UNIX_EPOCH,
+            status_since: Timestamp::UNIX_EPOCH,
             active: BTreeSet::new(),
             slots_taken: 0,
             ready: BTreeSet::new(),
@@ -157,6 +162,12 @@ impl Run {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.now
+    }
+
+    /// When the state of the Task, or what it waits for, may have changed last.
+    #[must_use]
+    pub fn status_since(&self) -> Timestamp {
+        self.status_since
     }
 
     /// Whether it waits for people only: nothing is in flight, sleeps or could start.

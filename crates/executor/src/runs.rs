@@ -2,16 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use planner::{Plan, StepResult};
+use jiff::Timestamp;
+use planner::StepResult;
 use protocol::v1::Artifact;
 use serde::de::DeserializeOwned;
-use store::{AccountId, Cursor, Order, PageQuery, Seq, Store};
+use store::{AccountId, Conflict, Cursor, Order, PageQuery, Seq, Store, StoreError};
 
 use crate::{
     ExecutorError, RunId,
     body::Body,
     journal::{self, RUNS, RunSummary},
-    run::{Outcome, Run, RunEvent, Shape, StepId},
+    record::{Opening, Recorded, TaskRecord},
+    run::{Outcome, RunEvent, StepId, projection::RunState},
 };
 
 /// Runs of one account, read only.
@@ -32,18 +34,19 @@ pub struct RunPage {
     pub total: u64,
 }
 
-/// A run as its journal has it up to some event, and its plan.
-pub struct Recorded {
-    /// The run.
-    pub id: RunId,
-    /// The plan it is pinned to.
-    pub plan: Arc<Plan>,
-    /// Its state.
-    pub run: Run,
-    /// The events so far.
-    pub events: Vec<RunEvent>,
-    /// The sequence of the last of them.
-    pub seq: Seq,
+/// What to list.
+#[derive(Clone, Debug, Default)]
+pub struct RunQuery {
+    /// Only runs of this context.
+    pub context_id: Option<String>,
+    /// Only runs that stand so.
+    pub state: Option<RunState>,
+    /// Only runs whose status changed at this time or later.
+    pub since: Option<Timestamp>,
+    /// At most so many.
+    pub limit: usize,
+    /// Where the page before ended.
+    pub cursor: Option<Cursor>,
 }
 
 impl Runs {
@@ -53,19 +56,18 @@ impl Runs {
         Self { store, account }
     }
 
-    /// Lists runs, those whose state changed last first.
+    /// Lists runs, and Tasks that have none yet, those whose status changed last first.
     ///
     /// # Errors
     /// When the store fails or the cursor came from another list.
-    pub async fn list(
-        &self,
-        limit: usize,
-        cursor: Option<Cursor>,
-    ) -> Result<RunPage, ExecutorError> {
+    pub async fn list(&self, wanted: RunQuery) -> Result<RunPage, ExecutorError> {
         let mut query = PageQuery::new(Some(self.account.clone()), RUNS);
         query.order = Order::Descending;
-        query.limit = limit;
-        query.cursor = cursor;
+        query.tags[1] = wanted.state.map(|state| state.as_str().to_owned());
+        query.tags[2] = wanted.context_id;
+        query.sort_from = wanted.since.map(journal::sort_key);
+        query.limit = wanted.limit;
+        query.cursor = wanted.cursor;
         let page = self.store.page(&query).await?;
         let runs = page
             .rows
@@ -78,18 +80,85 @@ impl Runs {
     /// Reads one run by replaying its journal.
     ///
     /// # Errors
-    /// When there is no such run in the account, or the store fails.
+    /// When there is no such run in the account, it has not started, or the store fails.
     pub async fn read(&self, id: &RunId) -> Result<Recorded, ExecutorError> {
-        let (events, seq) = journal::read(&*self.store, &self.account, id, Seq(0)).await?;
-        let Some(RunEvent::RunStarted { header, .. }) = events.first() else {
-            return Err(ExecutorError::UnknownRun { run: id.clone() });
-        };
-        let plan: Arc<Plan> = Arc::new(load(&*self.store, &self.account, id, &header.plan).await?);
-        let mut run = Run::new(Arc::new(Shape::of(&plan)));
-        for event in &events {
-            run.apply(event);
+        match self.task(id).await? {
+            TaskRecord::Run(recorded) => Ok(*recorded),
+            TaskRecord::Opening(_) => Err(ExecutorError::NotStarted { run: id.clone() }),
         }
-        Ok(Recorded { id: id.clone(), plan, run, events, seq })
+    }
+
+    /// Reads one Task by replaying its journal, whether its run has started or not.
+    ///
+    /// # Errors
+    /// When there is no such Task in the account, or the store fails.
+    pub async fn task(&self, id: &RunId) -> Result<TaskRecord, ExecutorError> {
+        let (events, _) = journal::read(&*self.store, &self.account, id, Seq(0)).await?;
+        if events.is_empty() {
+            return Err(ExecutorError::UnknownRun { run: id.clone() });
+        }
+        let mut record = TaskRecord::Opening(Box::new(Opening::new(id)));
+        for event in events {
+            self.advance(&mut record, event).await?;
+        }
+        Ok(record)
+    }
+
+    /// A Task whose run has not started; a conflict when it has.
+    pub(crate) async fn opening(&self, id: &RunId) -> Result<Opening, ExecutorError> {
+        match self.task(id).await? {
+            TaskRecord::Opening(opening) if opening.state == RunState::InputRequired => {
+                Ok(*opening)
+            }
+            record => Err(StoreError::from(Conflict::JournalMoved {
+                account: self.account.clone(),
+                journal: id.journal(),
+                expected: Seq(0),
+                found: record.seq(),
+            })
+            .into()),
+        }
+    }
+
+    /// Applies the event that follows those recorded. What a Task looks like after an event depends on the
+    /// events up to it alone, so that all who follow it see the same.
+    ///
+    /// # Errors
+    /// When the plan of a run that starts cannot be read.
+    pub async fn advance(
+        &self,
+        record: &mut TaskRecord,
+        event: RunEvent,
+    ) -> Result<(), ExecutorError> {
+        match record {
+            TaskRecord::Run(recorded) => recorded.apply(event),
+            TaskRecord::Opening(opening) => match &event {
+                RunEvent::RunStarted { header, .. } => {
+                    let plan = Arc::new(self.load(&opening.id, &header.plan).await?);
+                    let before = Opening::clone(opening);
+                    let recorded = Recorded::started(before, plan, event);
+                    *record = TaskRecord::Run(Box::new(recorded));
+                }
+                _ => opening.apply(event),
+            },
+        }
+        Ok(())
+    }
+
+    /// Waits for events after a sequence; returns those that came, none when `at_most` passed without. Cancel
+    /// safe.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn news(
+        &self,
+        id: &RunId,
+        after: Seq,
+        at_most: Duration,
+    ) -> Result<Vec<RunEvent>, ExecutorError> {
+        self.store.appended(&self.account, &id.journal(), after, at_most).await?;
+        let (events, _) = journal::read(&*self.store, &self.account, id, after).await?;
+        Ok(events)
     }
 
     /// Waits for events after the last one recorded and applies them; returns those that came, none when
@@ -102,16 +171,23 @@ impl Runs {
         recorded: &mut Recorded,
         at_most: Duration,
     ) -> Result<Vec<RunEvent>, ExecutorError> {
-        let journal = recorded.id.journal();
-        self.store.appended(&self.account, &journal, recorded.seq, at_most).await?;
-        let (events, seq) =
-            journal::read(&*self.store, &self.account, &recorded.id, recorded.seq).await?;
+        let events = self.news(&recorded.id, recorded.seq, at_most).await?;
         for event in &events {
-            recorded.run.apply(event);
+            recorded.apply(event.clone());
         }
-        recorded.events.extend(events.iter().cloned());
-        recorded.seq = seq;
         Ok(events)
+    }
+
+    /// Reads a value that an event of a run holds or names.
+    ///
+    /// # Errors
+    /// When the store fails, or the value is not a `T`.
+    pub async fn load<T: DeserializeOwned>(
+        &self,
+        id: &RunId,
+        body: &Body,
+    ) -> Result<T, ExecutorError> {
+        load(&*self.store, &self.account, id, body).await
     }
 
     /// The outputs of a completed run; none for any other.

@@ -72,6 +72,8 @@ pub struct PageQuery {
     pub tags: Tags,
     /// What keys must start with; empty matches everything.
     pub key_prefix: String,
+    /// The smallest sort key that rows may have; `None` matches everything.
+    pub sort_from: Option<String>,
     /// Which way.
     pub order: Order,
     /// Where the page before ended; `None` for the first page.
@@ -88,6 +90,7 @@ impl PageQuery {
             table,
             tags: Tags::default(),
             key_prefix: String::new(),
+            sort_from: None,
             order: Order::default(),
             cursor: None,
             limit: 100,
@@ -101,6 +104,7 @@ impl PageQuery {
             self.table.name(),
             &self.tags,
             &self.key_prefix,
+            &self.sort_from,
             self.order == Order::Descending,
         );
         let json = serde_json::to_vec(&shape).expect("strings and options are always JSON");

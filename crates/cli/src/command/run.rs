@@ -7,7 +7,7 @@ use executor::{
     Executor, NewRun, Recorded, RunId, Runs,
     run::{Outcome, PauseKind, StepId},
 };
-use protocol::v1::Part;
+use protocol::v1::{Message, Part};
 
 use crate::{
     args::{Args, RunArgs},
@@ -42,7 +42,7 @@ pub(crate) async fn reply(
     if started.executor.runs().read(&started.id).await?.run.outcome().is_some() {
         return Err(Failure::usage(format!("run {run} has ended and waits for no answer")));
     }
-    started.executor.reply(&started.id, step, vec![Part::text(text)]).await?;
+    started.executor.reply(&started.id, step, Message::user(vec![Part::text(text)])).await?;
     attend(args, None, started).await
 }
 
@@ -95,8 +95,14 @@ async fn start(args: &Args, run: &RunArgs) -> Result<Started, Failure> {
     let place = Place::open(args).await?;
     let plan = workflow_file::bind(&place, workflow).await?;
     let executor = place.executor().await?;
-    let new =
-        NewRun { plan: Arc::new(plan), inputs: start.inputs, start: start.parts, context_id: None };
+    let new = NewRun {
+        plan: Arc::new(plan),
+        inputs: start.inputs,
+        start: start.parts,
+        message: None,
+        context_id: None,
+        opening: None,
+    };
     let interrupts = Interrupts::new().map_err(Failure::unavailable)?;
     let id = executor.start(new).await?;
     Ok(Started { executor, id, interrupts, is_canceling: false })
@@ -148,7 +154,8 @@ async fn watch(
             Woke::News => (),
             Woke::Stopped(error) => return Err(error.into()),
             Woke::Said(step, text) => {
-                let taken = executor.reply(id, Some(step), vec![Part::text(text)]).await;
+                let taken =
+                    executor.reply(id, Some(step), Message::user(vec![Part::text(text)])).await;
                 // The step may have gone on, or be over, while somebody was typing.
                 if let Err(error) = taken {
                     progress.say(&error.to_string());

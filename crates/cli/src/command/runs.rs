@@ -2,7 +2,7 @@
 
 use anstream::println;
 use comfy_table::{Table, presets};
-use executor::{RunId, RunSummary, run::StepId};
+use executor::{RunId, RunQuery, RunSummary, run::StepId};
 
 use crate::{
     args::{Args, RunsCommand},
@@ -36,7 +36,7 @@ async fn reply(args: &Args, run: &str, answer: &[String]) -> Result<Exit, Failur
 }
 
 async fn list(args: &Args, place: &Place, limit: usize) -> Result<Exit, Failure> {
-    let page = place.runs().list(limit, None).await?;
+    let page = place.runs().list(RunQuery { limit, ..RunQuery::default() }).await?;
     if args.json {
         output::json(&page.runs)?;
         return Ok(Exit::Ok);
@@ -60,7 +60,7 @@ fn table(runs: &[RunSummary]) -> Table {
     for run in runs {
         table.add_row([
             run.id.to_string(),
-            run.workflow.clone(),
+            run.workflow.clone().unwrap_or_default(),
             run.state.as_str().to_owned(),
             run.started_at.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),
             run.error.as_deref().map(content::clean).unwrap_or_default(),

@@ -23,10 +23,10 @@ pub(super) struct Waiting {
 impl Driver {
     /// Takes an answer to a pause: drafts its intent, or refuses it at once.
     pub(super) fn take_answer(&mut self, answer: Answer) {
-        let Answer { step, parts, taken } = answer;
+        let Answer { step, message, taken } = answer;
         let prepared = self.addressed(step).and_then(|at| {
             let (flight, task) = self.asking(at).ok_or(ReplyError::NotPaused)?;
-            let report = self.answer_report(at, &flight, &task, parts)?;
+            let report = self.answer_report(at, &flight, &task, message)?;
             Ok((at, report))
         });
         match prepared {
@@ -73,20 +73,25 @@ impl Driver {
         at: StepIndex,
         flight: &Flight,
         task: &RemoteTask,
-        parts: Vec<protocol::v1::Part>,
+        said: Message,
     ) -> Result<Report, ReplyError> {
         let turn = flight.turn + 1;
         let step = self.run.shape().step(at).id.clone();
         let purpose = Purpose::Answer { turn };
         let id = message_id(&self.id, step.as_str(), flight.attempt, purpose);
-        let message = Message::user(parts)
+        let message = Message::user(said.parts.clone())
             .with_id(id.as_str())
             .with_task(&task.task_id)
             .with_context(&task.context_id)
             .with_metadata(metadata::ATTEMPT, id.as_str());
+        let message = self.with_origin(message);
+        let said = said.with_task(self.id.as_str()).with_context(self.contexts.ours());
         let mut blobs = Vec::new();
-        let body = body_of(&self.shared.account, &message, &mut blobs)
-            .map_err(|error| ReplyError::Unkept { why: error.to_string() })?;
+        let mut body = |message: &Message| {
+            body_of(&self.shared.account, message, &mut blobs)
+                .map_err(|error| ReplyError::Unkept { why: error.to_string() })
+        };
+        let (body, said) = (body(&message)?, body(&said)?);
         let intent = Intent { message_id: id, message: body, ..Intent::clone(&flight.intent) };
         let input = Input::Answered {
             step,
@@ -94,6 +99,7 @@ impl Driver {
             at: Timestamp::now(),
             turn,
             intent: Arc::new(intent),
+            said: Some(said),
         };
         Ok(Report { blobs, message: Some(Arc::new(message)), ..Report::of(input) })
     }

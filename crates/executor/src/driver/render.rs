@@ -101,6 +101,7 @@ impl Driver {
             .with_id(id.as_str())
             .with_context(self.contexts.offer(&binding.agent))
             .with_metadata(metadata::ATTEMPT, id.as_str());
+        message = self.with_origin(message);
         message.reference_task_ids = self.references(at);
         let mut blobs: Vec<Write> = Vec::new();
         let intent = Intent {
@@ -112,6 +113,14 @@ impl Driver {
         };
         let report = self.rendered(at, Rendered::Send(Arc::new(intent)));
         Ok(Report { blobs, message: Some(Arc::new(message)), ..report })
+    }
+
+    /// Tells the agent which Message started the run.
+    pub(super) fn with_origin(&self, message: Message) -> Message {
+        match self.run.header().and_then(|header| header.origin.as_deref()) {
+            Some(origin) => message.with_metadata(metadata::ORIGIN, origin),
+            None => message,
+        }
     }
 
     /// Task ids of the nearest ancestors on the same agent; one that left no Task stands back for its own.

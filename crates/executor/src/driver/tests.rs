@@ -45,6 +45,8 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         plan: body(json!({})),
         inputs: body(json!({})),
         start: body(json!([])),
+        message: None,
+        origin: None,
     };
     driver.open(Box::new(header), Vec::new(), Arc::default(), Arc::from([])).await.unwrap();
     (folder, driver)
@@ -132,17 +134,17 @@ async fn a_cancel_or_a_sleep_that_breaks_down_holds_nothing_up() {
     driver.flights.stop(Slot::Flight(at, 1));
     let (result, _) = large();
     driver.take(failed("a", ErrorClass::Unavailable, result));
-    driver.turn(true).await.unwrap();
+    driver.turn().await.unwrap();
     assert!(driver.flights.holds(Slot::Sleep(at, 1)));
     driver.mourn(Slot::Sleep(at, 1), "broken");
-    driver.turn(true).await.unwrap();
+    driver.turn().await.unwrap();
     assert!(matches!(driver.run.at(at).phase, Phase::Sending(_)), "the second attempt has begun");
 
     // Its flight would report that nobody is there.
     driver.flights.stop(Slot::Flight(at, 2));
     driver.cancel.cancel();
     driver.gather().await;
-    driver.turn(true).await.unwrap();
+    driver.turn().await.unwrap();
     assert!(driver.flights.holds(Slot::GiveUp(at, 2)));
     driver.mourn(Slot::GiveUp(at, 2), "broken");
     assert_eq!(driver.run.outcome(), Some(&Outcome::Canceled));
@@ -202,10 +204,10 @@ async fn a_result_is_in_memory_for_as_long_as_somebody_will_read_it() {
     let chain = "  a: {agent: x, message: hi}\n  b: {agent: x, message: \"${{ steps.a.state }}\"}\n  c: {agent: x, message: end, needs: [b]}\n";
     let (_folder, mut driver) = started(chain).await;
     driver.take(completed("a", 1));
-    driver.turn(true).await.unwrap();
+    driver.turn().await.unwrap();
     assert!(driver.results.holds(StepIndex(0)), "b reads it, perhaps more than once");
     driver.take(completed("b", 1));
-    driver.turn(true).await.unwrap();
+    driver.turn().await.unwrap();
     assert!(!driver.results.holds(StepIndex(0)), "nobody is left to read it");
     assert!(!driver.results.holds(StepIndex(1)), "nobody ever reads it");
     driver.take(completed("c", 1));

@@ -15,7 +15,17 @@ impl Run {
     ///
     /// A journal is pinned to its plan; an event that names a step the plan does not have changes nothing.
     pub fn apply(&mut self, event: &RunEvent) {
+        self.apply_change(event);
+        if event.touches_status() {
+            self.status_since = self.now;
+        }
+    }
+
+    fn apply_change(&mut self, event: &RunEvent) {
         match event {
+            RunEvent::RunDeferred { at, .. }
+            | RunEvent::RunRejected { at, .. }
+            | RunEvent::RunResumed { at } => self.pass(*at),
             RunEvent::RunStarted { at, header } => {
                 self.pass(*at);
                 self.header = Some(header.clone());
@@ -23,7 +33,6 @@ impl Run {
                 self.effects.add(Effect::Deadline);
                 self.release_roots();
             }
-            RunEvent::RunResumed { at } => self.pass(*at),
             RunEvent::StepSkipped { step, at, reason } => {
                 self.settle(step, *at, Settled::Skipped(reason.clone()));
             }

@@ -27,8 +27,8 @@ impl Run {
                 self.decide_paused(step, attempt, at, task, pause)
             }
             Input::Unpaused { step, attempt, at } => self.decide_unpaused(step, attempt, at),
-            Input::Answered { step, attempt, at, turn, intent } => {
-                self.decide_answered(step, attempt, at, turn, intent)
+            Input::Answered { step, attempt, at, turn, intent, said } => {
+                self.decide_answered(step, attempt, at, turn, intent, said)
             }
             Input::Delivered { step, attempt, turn } => self.decide_delivered(step, attempt, turn),
             Input::ContextRefused { step, attempt, intent } => {

@@ -4,11 +4,10 @@ use std::{fmt, sync::Arc};
 
 use jiff::Timestamp;
 use planner::StepError;
-use protocol::client::Interface;
 use serde::{Deserialize, Serialize};
 use store::BlobId;
 
-use super::{Outcome, Pause};
+use super::content::{Header, Intent, Next, OpeningTurn, Outcome, Pause, RemoteTask, SkipReason};
 use crate::body::Body;
 
 /// A step's name as the workflow file has it.
@@ -26,6 +25,20 @@ impl fmt::Display for StepId {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunEvent {
+    /// Before the run: a Message from which no run can start yet, and what its sender is asked.
+    RunDeferred {
+        /// When.
+        at: Timestamp,
+        /// What was said.
+        turn: Box<OpeningTurn>,
+    },
+    /// Instead of a run: a Message from which no run can ever start. Nothing follows.
+    RunRejected {
+        /// When.
+        at: Timestamp,
+        /// What was said.
+        turn: Box<OpeningTurn>,
+    },
     /// The run exists. Everything it is pinned to is in the header.
     RunStarted {
         /// When.
@@ -110,6 +123,9 @@ pub enum RunEvent {
         turn: u32,
         /// What is sent.
         intent: Arc<Intent>,
+        /// The Message of whoever answered, as it came: ProtoJSON. Absent for an answer that was typed here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Body>,
     },
     /// The agent has the answer; it is never sent again.
     AnswerDelivered {
@@ -206,11 +222,51 @@ impl RunEvent {
             | Self::StepCompleted { step, .. }
             | Self::StepFailed { step, .. }
             | Self::AttemptCanceled { step, .. } => Some(step),
-            Self::RunStarted { .. }
+            Self::RunDeferred { .. }
+            | Self::RunRejected { .. }
+            | Self::RunStarted { .. }
             | Self::RunResumed { .. }
             | Self::CancelRequested { .. }
             | Self::RunTimedOut { .. }
             | Self::RunFinished { .. } => None,
+        }
+    }
+
+    /// Whether the status of the Task may be another one after it: its state, or what it waits for. Only then
+    /// the run's row is written.
+    #[must_use]
+    pub fn touches_status(&self) -> bool {
+        match self {
+            Self::RunDeferred { .. }
+            | Self::RunRejected { .. }
+            | Self::RunStarted { .. }
+            | Self::AttemptPaused { .. }
+            | Self::AttemptUnpaused { .. }
+            | Self::AttemptAnswered { .. }
+            | Self::AttemptFailed { .. }
+            | Self::CancelRequested { .. }
+            | Self::RunTimedOut { .. }
+            | Self::RunFinished { .. } => true,
+            Self::RunResumed { .. }
+            | Self::StepSkipped { .. }
+            | Self::AttemptStarted { .. }
+            | Self::ContextRefused { .. }
+            | Self::AttemptBound { .. }
+            | Self::AnswerDelivered { .. }
+            | Self::StepCompleted { .. }
+            | Self::StepFailed { .. }
+            | Self::AttemptCanceled { .. } => false,
+        }
+    }
+
+    /// The Message from a client that it records: what the history of the Task is made of.
+    #[must_use]
+    pub fn said(&self) -> Option<&Body> {
+        match self {
+            Self::RunDeferred { turn, .. } | Self::RunRejected { turn, .. } => Some(&turn.message),
+            Self::RunStarted { header, .. } => header.message.as_ref(),
+            Self::AttemptAnswered { said, .. } => said.as_ref(),
+            _ => None,
         }
     }
 
@@ -228,10 +284,19 @@ impl RunEvent {
     /// What it holds or names.
     fn bodies(&self) -> Vec<&Body> {
         match self {
-            Self::RunStarted { header, .. } => vec![&header.plan, &header.inputs, &header.start],
-            Self::AttemptStarted { intent, .. }
-            | Self::ContextRefused { intent, .. }
-            | Self::AttemptAnswered { intent, .. } => vec![&intent.message],
+            Self::RunDeferred { turn, .. } | Self::RunRejected { turn, .. } => {
+                vec![&turn.message, &turn.answer]
+            }
+            Self::RunStarted { header, .. } => {
+                let always = [&header.plan, &header.inputs, &header.start];
+                always.into_iter().chain(&header.message).collect()
+            }
+            Self::AttemptStarted { intent, .. } | Self::ContextRefused { intent, .. } => {
+                vec![&intent.message]
+            }
+            Self::AttemptAnswered { intent, said, .. } => {
+                [&intent.message].into_iter().chain(said).collect()
+            }
             Self::AttemptPaused { pause, .. } => pause.question.iter().collect(),
             Self::StepCompleted { result, .. }
             | Self::StepFailed { result, .. }
@@ -257,86 +322,4 @@ pub(crate) fn name_blob(events: &[RunEvent], blob: &BlobId) -> bool {
         .iter()
         .flat_map(RunEvent::bodies)
         .any(|body| matches!(body, Body::Blob(id) if id == blob))
-}
-
-/// What follows a failed attempt.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Next {
-    /// Another attempt.
-    Retry {
-        /// When it may start.
-        at: Timestamp,
-    },
-    /// The step has failed for good.
-    GiveUp {
-        /// A [`planner::StepResult`] that holds the error.
-        result: Body,
-    },
-}
-
-/// What a run is pinned to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Header {
-    /// Name of the workflow.
-    pub workflow: String,
-    /// The one contextId that every agent is offered.
-    pub context_id: String,
-    /// A [`planner::Plan`].
-    pub plan: Body,
-    /// The checked inputs: a JSON object.
-    pub inputs: Body,
-    /// Parts of the Message that started the run: a JSON array.
-    pub start: Body,
-}
-
-/// An outgoing Message, fixed before it is sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Intent {
-    /// Derived from run, step, attempt and purpose; the same on a re-send.
-    pub message_id: String,
-    /// Name of the agent.
-    pub agent: String,
-    /// Where it is sent.
-    pub interface: Interface,
-    /// Whether the Message is sent as a stream.
-    pub streaming: bool,
-    /// The Message as ProtoJSON.
-    pub message: Body,
-}
-
-/// A Task on the agent's side.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RemoteTask {
-    /// Its id there.
-    pub task_id: String,
-    /// The context that the agent put it in; may differ from the one offered.
-    pub context_id: String,
-}
-
-/// Why a step does not run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SkipReason {
-    /// Its `when` is false.
-    When {
-        /// The condition as written.
-        condition: String,
-    },
-    /// A dependency failed with `on_error: skip_dependents`, or was skipped for such a one.
-    DependencyFailed {
-        /// The direct dependency.
-        step: StepId,
-    },
-}
-
-impl fmt::Display for SkipReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::When { condition } => write!(f, "`when: {condition}` is false"),
-            Self::DependencyFailed { step } => {
-                write!(f, "`{step}` did not complete and skips its dependents")
-            }
-        }
-    }
 }

@@ -75,6 +75,8 @@ pub enum Input {
         turn: u32,
         /// What to send.
         intent: Arc<Intent>,
+        /// The Message of whoever answered, as it came.
+        said: Option<Body>,
     },
     /// The agent has the answer.
     Delivered {

@@ -3,46 +3,11 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use protocol::v1::Message;
-use serde::{Deserialize, Serialize};
 
-use super::{Effect, Intent, Phase, RemoteTask, Run, RunEvent, StepId, StepIndex};
+use super::{
+    Effect, Intent, Pause, PauseKind, Phase, RemoteTask, Run, RunEvent, StepId, StepIndex,
+};
 use crate::body::Body;
-
-/// What an agent waits for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pause {
-    /// An answer, or authorization.
-    pub kind: PauseKind,
-    /// The messageId of its question: how the same question is told from a new one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message_id: Option<String>,
-    /// The agent's Message as ProtoJSON; absent when it says nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub question: Option<Body>,
-}
-
-impl Pause {
-    /// What the agent says, as text; `None` when it says nothing or too much to stand in the journal itself.
-    #[must_use]
-    pub fn text(&self) -> Option<String> {
-        let Body::Inline(json) = self.question.as_ref()? else {
-            return None;
-        };
-        let message: Message = json.read().ok()?;
-        Some(message.text()).filter(|text| !text.is_empty())
-    }
-}
-
-/// The two interrupted states of A2A (§4.1.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PauseKind {
-    /// INPUT_REQUIRED: nothing happens until somebody answers.
-    Input,
-    /// AUTH_REQUIRED: somebody has to authorize the agent elsewhere; it may go on without a word to us.
-    Auth,
-}
 
 /// The run's own clock, which stands still while a step is paused.
 #[derive(Clone, Debug, Default)]
@@ -121,13 +86,14 @@ impl Run {
         at: Timestamp,
         turn: u32,
         intent: Arc<Intent>,
+        said: Option<Body>,
     ) -> Option<RunEvent> {
         let found = self.at(self.shape.find(&step)?);
         let is_asked = match &found.phase {
             Phase::Paused { flight, .. } => flight.attempt == attempt && flight.turn + 1 == turn,
             _ => false,
         };
-        is_asked.then_some(RunEvent::AttemptAnswered { step, attempt, at, turn, intent })
+        is_asked.then_some(RunEvent::AttemptAnswered { step, attempt, at, turn, intent, said })
     }
 
     pub(super) fn decide_delivered(
@@ -247,7 +213,8 @@ mod tests {
         let flight = run.at(at).flight().expect("an attempt").clone();
         let timeout = run.attempt_deadline(at, &flight);
         let intent = Arc::clone(&flight.intent);
-        let at_once = Input::Answered { step, attempt: 1, at: seconds(100), turn: 1, intent };
+        let now = seconds(100);
+        let at_once = Input::Answered { step, attempt: 1, at: now, turn: 1, intent, said: None };
         assert_eq!(run.step(at_once).len(), 1);
         let Phase::Answering(flight, _) = run.at(at).phase.clone() else {
             panic!("a free slot takes the answer: {:?}", run.at(at).phase);

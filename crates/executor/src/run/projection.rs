@@ -22,6 +22,8 @@ pub enum RunState {
     Failed,
     /// It was canceled.
     Canceled,
+    /// It never was: nothing could be started.
+    Rejected,
 }
 
 impl RunState {
@@ -50,6 +52,36 @@ impl RunState {
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Canceled => "canceled",
+            Self::Rejected => "rejected",
+        }
+    }
+
+    /// The state of the Task that the run is the inside of.
+    #[must_use]
+    pub fn task_state(self) -> TaskState {
+        match self {
+            Self::Working => TaskState::Working,
+            Self::InputRequired => TaskState::InputRequired,
+            Self::AuthRequired => TaskState::AuthRequired,
+            Self::Completed => TaskState::Completed,
+            Self::Failed => TaskState::Failed,
+            Self::Canceled => TaskState::Canceled,
+            Self::Rejected => TaskState::Rejected,
+        }
+    }
+
+    /// The run state that a Task in this state has; `None` for a state that no Task of ours is ever in.
+    #[must_use]
+    pub fn of_task(state: TaskState) -> Option<Self> {
+        match state {
+            TaskState::Working => Some(Self::Working),
+            TaskState::InputRequired => Some(Self::InputRequired),
+            TaskState::AuthRequired => Some(Self::AuthRequired),
+            TaskState::Completed => Some(Self::Completed),
+            TaskState::Failed => Some(Self::Failed),
+            TaskState::Canceled => Some(Self::Canceled),
+            TaskState::Rejected => Some(Self::Rejected),
+            TaskState::Unspecified | TaskState::Submitted => None,
         }
     }
 }
@@ -61,14 +93,7 @@ impl Run {
         if self.header().is_none() {
             return TaskState::Submitted;
         }
-        match RunState::of(self) {
-            RunState::Working => TaskState::Working,
-            RunState::InputRequired => TaskState::InputRequired,
-            RunState::AuthRequired => TaskState::AuthRequired,
-            RunState::Completed => TaskState::Completed,
-            RunState::Failed => TaskState::Failed,
-            RunState::Canceled => TaskState::Canceled,
-        }
+        RunState::of(self).task_state()
     }
 
     /// The state of a step; one that a halted run never came to is canceled.

@@ -6,7 +6,7 @@ use executor::{
     run::{PauseKind, RunEvent, StepId},
 };
 use planner::StepState;
-use protocol::v1::{Part, TaskState};
+use protocol::v1::{Message, Part, TaskState};
 
 use crate::{
     agent::{Asked, Reply, Scripted, task},
@@ -21,8 +21,8 @@ async fn asking(turns: u32, streaming: bool) -> Running {
     example(Kind::Asks, Options { turns, streaming, ..Options::default() }).await
 }
 
-fn said(text: &str) -> Vec<Part> {
-    vec![Part::text(text)]
+fn said(text: &str) -> Message {
+    Message::user(vec![Part::text(text)])
 }
 
 fn step(id: &str) -> Option<StepId> {
@@ -154,6 +154,22 @@ async fn a_run_that_is_canceled_while_it_waits_tells_the_agent() {
     let run = scene.ended(&id).await;
     assert_eq!(state(&run, "a"), StepState::Canceled);
     assert_eq!(confirmations(&run), [true]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_answers_at_once_one_is_taken_and_the_other_hears_so() {
+    let agent = asking(1, true).await;
+    let scene = Scene::new().await;
+    for _ in 0..20 {
+        let id = scene.start(&workflow(&[("x", &agent.url)], ONE)).await;
+        paused(&scene, &id, 1).await;
+        let reply = || scene.executor.reply(&id, None, said("water"));
+        let both = async { tokio::join!(reply(), reply()) };
+        let (one, other) = crate::scene::soon("both", both).await;
+        let taken = [&one, &other].into_iter().filter(|reply| reply.is_ok()).count();
+        assert_eq!(taken, 1, "{one:?} {other:?}");
+        assert!(is_completed(&scene.ended(&id).await));
+    }
 }
 
 #[tokio::test]

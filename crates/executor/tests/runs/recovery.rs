@@ -204,9 +204,9 @@ async fn runs_that_were_under_way_at_a_shutdown_go_on_after_it() {
     drop(store);
     let store = open(folder.path());
     let scene = Scene::over(folder, store).await;
-    for id in &ids {
-        scene.executor.resume(id).await.expect("it can be resumed");
-    }
+    let resumed = scene.executor.resume_all().await.expect("they can be resumed");
+    assert_eq!(resumed, ids);
+    assert_eq!(scene.executor.resume_all().await.expect("none is left"), []);
     for id in &ids {
         assert!(is_completed(&scene.ended(id).await));
     }

@@ -120,7 +120,14 @@ pub(crate) fn account() -> AccountId {
 }
 
 pub(crate) fn new_run(plan: Arc<Plan>) -> NewRun {
-    NewRun { plan, inputs: serde_json::Map::new(), start: Vec::new(), context_id: None }
+    NewRun {
+        plan,
+        inputs: serde_json::Map::new(),
+        start: Vec::new(),
+        message: None,
+        context_id: None,
+        opening: None,
+    }
 }
 
 /// Checks a workflow and binds it to the agents it names itself.

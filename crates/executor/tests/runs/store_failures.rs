@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use examples::{Kind, Options, Running};
-use executor::{ExecutorError, Recorded, run::RunEvent};
+use executor::{ExecutorError, Recorded, RunQuery, run::RunEvent};
 use store::Store;
 use tempfile::TempDir;
 
@@ -63,7 +63,7 @@ async fn a_run_that_cannot_be_committed_does_not_start() {
     let plan = plan(&workflow(&[("x", &echo.url)], CHAIN)).await;
     let error = scene.executor.start(new_run(plan)).await.expect_err("the store fails");
     assert!(matches!(error, ExecutorError::Store(_)), "{error}");
-    assert_eq!(scene.executor.runs().list(10, None).await.expect("a list").total, 0);
+    assert_eq!(scene.executor.runs().list(RunQuery::default()).await.expect("a list").total, 0);
     assert_eq!(echo.calls.count(), 0);
 }
 

@@ -18,10 +18,12 @@ pub const ATTEMPT: &str = "urn:convoke:attempt:v1";
 pub const ORIGIN: &str = "urn:convoke:origin:v1";
 
 /// On a Part of a status message: the address of the paused step that asks it.
-/// On a Message: the address of the paused step that it answers.
+/// On a Message: the address of the paused step that it answers. On a status update
+/// of a stream: the step it is about, `{step, state, attempt, agent}`.
 pub const STEP: &str = "urn:convoke:step:v1";
 
-/// On a Message to Convoke: the name of the workflow to run, as a string.
+/// On a Message to Convoke, or its request: the name of the workflow to run, as a
+/// string. On a Task of Convoke: the workflow that it runs.
 pub const WORKFLOW: &str = "urn:convoke:workflow:v1";
 
 fn get<'a>(metadata: Option<&'a Struct>, key: &str) -> Option<&'a Json> {

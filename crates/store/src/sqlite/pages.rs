@@ -108,6 +108,9 @@ impl Filter {
                 filter.and("key < ?", [end]);
             }
         }
+        if let Some(least) = &query.sort_from {
+            filter.and("sort >= ?", [least.as_str()]);
+        }
         filter
     }
 

@@ -28,6 +28,10 @@ pub(super) const CASES: &[Case] = &[
         run: |store| Box::pin(prefixed(store)),
     },
     Case {
+        name: "a least sort key filters, both ways, and counts in the total",
+        run: |store| Box::pin(bounded(store)),
+    },
+    Case {
         name: "a row that changed its tags is found under the new ones only",
         run: |store| Box::pin(retagged(store)),
     },
@@ -75,6 +79,19 @@ async fn ordered(store: Shared) {
     let mut backward = keys(&store, &PageQuery { order: Order::Descending, ..query() }).await;
     backward.reverse();
     assert_eq!(backward, forward);
+}
+
+async fn bounded(store: Shared) {
+    write_all(&store, rows(&[("a", "1"), ("b", "2"), ("c", "2"), ("d", "3")])).await;
+    for order in [Order::Ascending, Order::Descending] {
+        let bounded = PageQuery { sort_from: Some("2".to_owned()), order, limit: 2, ..query() };
+        let page = store.page(&bounded).await.expect("a page can be read");
+        assert_eq!(page.total, 3);
+        let mut seen = walk(&store, bounded).await;
+        seen.sort();
+        let keys: Vec<&str> = seen.iter().map(|(_, key)| key.as_str()).collect();
+        assert_eq!(keys, ["b", "c", "d"]);
+    }
 }
 
 async fn walked(store: Shared) {

@@ -252,7 +252,7 @@ impl World {
         let flight = run.at(index).flight().expect("a paused step has its attempt");
         let (attempt, turn) = (flight.attempt, flight.turn + 1);
         let intent = intent(index, attempt, &format!("answer-{turn}"));
-        Input::Answered { step: step.clone(), attempt, at, turn, intent }
+        Input::Answered { step: step.clone(), attempt, at, turn, intent, said: None }
     }
 
     #[expect(clippy::unused_self, reason = "reads as what this world does")]
@@ -284,6 +284,8 @@ impl World {
                 plan: body("plan"),
                 inputs: body("inputs"),
                 start: body("start"),
+                message: None,
+                origin: None,
             }),
         }
     }

@@ -1,0 +1,184 @@
+//! What the events of a run hold. Persisted with them: a change here means a new journal version.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use planner::StepError;
+use protocol::client::Interface;
+use serde::{Deserialize, Serialize};
+
+use super::StepId;
+use crate::body::Body;
+
+/// What follows a failed attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Next {
+    /// Another attempt.
+    Retry {
+        /// When it may start.
+        at: Timestamp,
+    },
+    /// The step has failed for good.
+    GiveUp {
+        /// A [`planner::StepResult`] that holds the error.
+        result: Body,
+    },
+}
+
+/// One exchange about a run that has not started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpeningTurn {
+    /// The context that the Task belongs to.
+    pub context_id: String,
+    /// The workflow meant, once that is clear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
+    /// The client's Message as ProtoJSON.
+    pub message: Body,
+    /// Our own: a question, or why nothing will come of it.
+    pub answer: Body,
+}
+
+/// What a run is pinned to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Name of the workflow.
+    pub workflow: String,
+    /// The one contextId that every agent is offered.
+    pub context_id: String,
+    /// A [`planner::Plan`].
+    pub plan: Body,
+    /// The checked inputs: a JSON object.
+    pub inputs: Body,
+    /// Parts of the Message that started the run: a JSON array.
+    pub start: Body,
+    /// The Message that started the run, as ProtoJSON; absent when a person here did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Body>,
+    /// Its messageId, which every agent is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+}
+
+/// An outgoing Message, fixed before it is sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Intent {
+    /// Derived from run, step, attempt and purpose; the same on a re-send.
+    pub message_id: String,
+    /// Name of the agent.
+    pub agent: String,
+    /// Where it is sent.
+    pub interface: Interface,
+    /// Whether the Message is sent as a stream.
+    pub streaming: bool,
+    /// The Message as ProtoJSON.
+    pub message: Body,
+}
+
+/// A Task on the agent's side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoteTask {
+    /// Its id there.
+    pub task_id: String,
+    /// The context that the agent put it in; may differ from the one offered.
+    pub context_id: String,
+}
+
+/// What an agent waits for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pause {
+    /// An answer, or authorization.
+    pub kind: PauseKind,
+    /// The messageId of its question: how the same question is told from a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    /// The agent's Message as ProtoJSON; absent when it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Body>,
+}
+
+impl Pause {
+    /// What the agent says, as text; `None` when it says nothing or too much to stand in the journal itself.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let Body::Inline(json) = self.question.as_ref()? else {
+            return None;
+        };
+        let message: protocol::v1::Message = json.read().ok()?;
+        Some(message.text()).filter(|text| !text.is_empty())
+    }
+}
+
+/// The two interrupted states of A2A (§4.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseKind {
+    /// INPUT_REQUIRED: nothing happens until somebody answers.
+    Input,
+    /// AUTH_REQUIRED: somebody has to authorize the agent elsewhere; it may go on without a word to us.
+    Auth,
+}
+
+/// Why a step does not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkipReason {
+    /// Its `when` is false.
+    When {
+        /// The condition as written.
+        condition: String,
+    },
+    /// A dependency failed with `on_error: skip_dependents`, or was skipped for such a one.
+    DependencyFailed {
+        /// The direct dependency.
+        step: StepId,
+    },
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::When { condition } => write!(f, "`when: {condition}` is false"),
+            Self::DependencyFailed { step } => {
+                write!(f, "`{step}` did not complete and skips its dependents")
+            }
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every step settled, none failed in a way that fails the run. Holds the outputs: a JSON array of
+    /// A2A Artifacts.
+    Completed(Body),
+    /// A step failed, or the run's timeout passed.
+    Failed(RunError),
+    /// Canceled on request.
+    Canceled,
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunError {
+    /// The step that failed; absent when it is the run as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepId>,
+    /// What went wrong there.
+    pub error: StepError,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { step, error } = self;
+        match step {
+            Some(step) if error.attempt > 0 => {
+                write!(f, "step `{step}` failed (attempt {}): {}", error.attempt, error.message)
+            }
+            Some(step) => write!(f, "step `{step}` failed: {}", error.message),
+            None => f.write_str(&error.message),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! From a workflow to a plan: fetch the cards of the agents that it names itself, then bind.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use document::Diagnostic;
+use planner::{Plan, Workflow};
+use registry::Registry;
+
+/// Why a workflow cannot be run now.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Agents that the file names by URL have no card to be read; they may have one later.
+    #[error("{}", .0.join("\n"))]
+    Unreachable(Vec<String>),
+    /// No approved agent fits a step.
+    #[error("{}", said(.0))]
+    NoAgent(Vec<Diagnostic>),
+}
+
+/// Binds a workflow against the directory and the agents that the file itself names.
+///
+/// # Errors
+/// A [`BindError`] with everything that stands in the way.
+pub async fn bind(registry: &Registry, workflow: &Arc<Workflow>) -> Result<Plan, BindError> {
+    let mut fetched = BTreeMap::new();
+    let mut problems = Vec::new();
+    for url in workflow.urls() {
+        match registry.cards().agent(url, name_of(workflow, url)).await {
+            Ok(agent) => {
+                fetched.insert(url.to_owned(), agent);
+            }
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(BindError::Unreachable(problems));
+    }
+    planner::bind(Arc::clone(workflow), &registry.index(), &fetched).map_err(BindError::NoAgent)
+}
+
+/// The name under which a workflow knows the agent at a URL; the URL itself when it gives none.
+fn name_of<'a>(workflow: &'a Workflow, url: &'a str) -> &'a str {
+    workflow.agents.iter().find(|agent| agent.url == url).map_or(url, |agent| &agent.name)
+}
+
+/// Problems of a file for somebody who does not have the file.
+fn said(problems: &[Diagnostic]) -> String {
+    let line = |problem: &Diagnostic| match &problem.help {
+        Some(help) => format!("{}: {}", problem.message, help.replace('\n', "; ")),
+        None => problem.message.clone(),
+    };
+    problems.iter().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,55 @@
+//! From errors inside to errors on the wire.
+
+use executor::{ExecutorError, ReplyError, RunId};
+use protocol::{
+    error::{Error, ErrorKind},
+    model::metadata,
+};
+use store::{Invalid, StoreError};
+
+/// What a client is told of an error inside. What it can do nothing about goes to the log.
+pub(crate) fn wire(error: ExecutorError) -> Error {
+    match error {
+        ExecutorError::UnknownRun { run } => Error::task_not_found(run.as_str()),
+        ExecutorError::Store(StoreError::Invalid(Invalid::Cursor)) => {
+            Error::invalid_field("pageToken", "is not one that this agent gave for this list")
+        }
+        ExecutorError::Store(StoreError::Invalid(invalid)) => {
+            Error::new(ErrorKind::InvalidParams, invalid.to_string())
+        }
+        ExecutorError::TooLarge { .. } => Error::new(ErrorKind::InvalidParams, error.to_string()),
+        ExecutorError::Reply(refused) => reply(&refused),
+        error if error.is_retryable() || error.is_conflict() => {
+            tracing::warn!(%error, "a request could not be served");
+            Error::unavailable("this cannot be done just now; try again", None)
+        }
+        ExecutorError::LeaseLost
+        | ExecutorError::DriverStopped { .. }
+        | ExecutorError::OwnedElsewhere { .. }
+        | ExecutorError::NotDriven { .. } => Error::unavailable(error.to_string(), None),
+        error => {
+            tracing::error!(%error, "a request failed");
+            Error::internal("something is wrong on this side; the log of this agent says what")
+        }
+    }
+}
+
+fn reply(refused: &ReplyError) -> Error {
+    match refused {
+        ReplyError::NotPaused => Error::unsupported("the task waits for no Message"),
+        ReplyError::StepNotPaused { .. } => {
+            let field = format!("message.metadata[{}]", metadata::STEP);
+            Error::invalid_field(field, refused.to_string())
+        }
+        ReplyError::Ambiguous { .. } | ReplyError::Unkept { .. } => {
+            Error::new(ErrorKind::InvalidParams, refused.to_string())
+        }
+        ReplyError::Unknown => Error::unavailable(refused.to_string(), None),
+    }
+}
+
+/// A Task that has ended and is asked for more.
+pub(crate) fn ended(id: &RunId, state: executor::RunState) -> Error {
+    let state = state.task_state().word();
+    Error::unsupported(format!("task {id} is {state} and takes no further Messages"))
+}

@@ -1,0 +1,230 @@
+//! Convoke as an A2A agent: what each operation does.
+
+use std::{collections::VecDeque, future::Future, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use executor::{Executor, ExecutorError, RunId, TaskRecord};
+use futures_util::{StreamExt as _, stream};
+use protocol::{
+    error::Error,
+    service::{A2aService, Call, EventStream},
+    v1::{
+        AgentCard, CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse,
+        SendMessageRequest, SendMessageResponse, StreamResponse, SubscribeToTaskRequest, Task,
+    },
+};
+use registry::Registry;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    Workflows, card,
+    error::{ended, wire},
+    listing,
+    receive::Receiver,
+    tail::Tail,
+    view::{self, Extent},
+};
+
+/// How long CancelTask waits for the end: the grace that remote Tasks have to confirm it, and some more.
+const CANCEL_PATIENCE: Duration = Duration::from_secs(15);
+
+/// What an orchestrator is made of.
+pub struct Parts {
+    /// Drives the runs.
+    pub executor: Arc<Executor>,
+    /// Knows the agents.
+    pub registry: Arc<Registry>,
+    /// What can be run.
+    pub workflows: Workflows,
+    /// The URL under which clients reach it: decides every URL on the card.
+    pub public_url: String,
+    /// Ends calls that wait.
+    pub stop: CancellationToken,
+}
+
+/// Runs workflows for whoever sends it a Message.
+pub struct Orchestrator {
+    receiver: Arc<Receiver>,
+    card: Arc<AgentCard>,
+    /// What goes on when its caller has hung up: a run that begins, an answer, a cancel. Each ends by itself, and
+    /// tells its error to the caller if there still is one.
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Orchestrator {
+    /// Puts an orchestrator together.
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        let Parts { executor, registry, workflows, public_url, stop } = parts;
+        let card = Arc::new(card::card(&workflows, &public_url));
+        let receiver = Arc::new(Receiver { executor, registry, workflows });
+        Self { receiver, card, tasks: TaskTracker::new(), stop }
+    }
+
+    /// Waits for what calls have begun and nobody waits for any more. To be called once no call comes any more.
+    pub(crate) async fn finish(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    pub(crate) fn executor(&self) -> &Arc<Executor> {
+        &self.receiver.executor
+    }
+
+    /// Does something to its end, also when the caller goes away meanwhile.
+    async fn to_its_end<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        let done = self.tasks.spawn(work).await;
+        done.unwrap_or_else(|broken| {
+            tracing::error!(%broken, "a call broke down");
+            Err(Error::internal("this call broke down; the log of this agent says why"))
+        })
+    }
+
+    async fn receive(&self, call: &Call, request: SendMessageRequest) -> Result<Tail, Error> {
+        let (receiver, tenant) = (Arc::clone(&self.receiver), call.tenant.clone());
+        let id = self.to_its_end(async move { receiver.receive(&tenant, request).await }).await?;
+        self.tail(&id).await
+    }
+
+    async fn tail(&self, id: &RunId) -> Result<Tail, Error> {
+        Tail::of(self.receiver.executor.runs(), id).await.map_err(wire)
+    }
+
+    /// The Task of an id from outside.
+    async fn named(&self, id: &str) -> Result<Tail, Error> {
+        let run: RunId = id.parse().map_err(|_| Error::task_not_found(id))?;
+        self.tail(&run).await
+    }
+
+    /// Waits as long as this process serves.
+    async fn waited(
+        &self,
+        wait: impl Future<Output = Result<(), ExecutorError>>,
+    ) -> Result<(), Error> {
+        match self.stop.run_until_cancelled(wait).await {
+            Some(waited) => waited.map_err(wire),
+            None => {
+                Err(Error::unavailable("this agent is shutting down; the task goes on later", None))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl A2aService for Orchestrator {
+    fn card(&self, _call: &Call) -> Arc<AgentCard> {
+        Arc::clone(&self.card)
+    }
+
+    async fn send_message(
+        &self,
+        call: &Call,
+        request: SendMessageRequest,
+    ) -> Result<SendMessageResponse, Error> {
+        let configuration = request.configuration.clone().unwrap_or_default();
+        let mut tail = self.receive(call, request).await?;
+        if !configuration.return_immediately {
+            self.waited(tail.settled()).await?;
+        }
+        Ok(shown(&tail, Extent::with_history(configuration.history_length)).await?.into())
+    }
+
+    async fn send_streaming_message(
+        &self,
+        call: &Call,
+        request: SendMessageRequest,
+    ) -> Result<EventStream, Error> {
+        let configuration = request.configuration.clone().unwrap_or_default();
+        let tail = self.receive(call, request).await?;
+        events(tail, Extent::with_history(configuration.history_length)).await
+    }
+
+    async fn get_task(&self, _call: &Call, request: GetTaskRequest) -> Result<Task, Error> {
+        let tail = self.named(&request.id).await?;
+        shown(&tail, Extent::with_history(request.history_length)).await
+    }
+
+    async fn list_tasks(
+        &self,
+        _call: &Call,
+        request: ListTasksRequest,
+    ) -> Result<ListTasksResponse, Error> {
+        listing::page(&self.receiver.executor.runs(), request).await
+    }
+
+    async fn cancel_task(&self, _call: &Call, request: CancelTaskRequest) -> Result<Task, Error> {
+        let mut tail = self.named(&request.id).await?;
+        if tail.is_over() {
+            return Err(not_cancelable(&tail.record));
+        }
+        let (receiver, id) = (Arc::clone(&self.receiver), tail.record.id().clone());
+        self.to_its_end(async move { receiver.cancel(&id).await }).await?;
+        let end = async {
+            match tokio::time::timeout(CANCEL_PATIENCE, tail.over()).await {
+                Ok(over) => over,
+                // The Task is on its way there; it is answered as it is.
+                Err(_) => Ok(()),
+            }
+        };
+        self.waited(end).await?;
+        match tail.record.state() {
+            // It was faster.
+            executor::RunState::Completed | executor::RunState::Failed => {
+                Err(not_cancelable(&tail.record))
+            }
+            _ => shown(&tail, Extent::with_history(None)).await,
+        }
+    }
+
+    async fn subscribe_to_task(
+        &self,
+        _call: &Call,
+        request: SubscribeToTaskRequest,
+    ) -> Result<EventStream, Error> {
+        let tail = self.named(&request.id).await?;
+        if tail.is_over() {
+            return Err(ended(tail.record.id(), tail.record.state()));
+        }
+        events(tail, Extent::with_history(None)).await
+    }
+}
+
+fn not_cancelable(record: &TaskRecord) -> Error {
+    Error::task_not_cancelable(record.id().as_str(), record.state().task_state().word())
+}
+
+async fn shown(tail: &Tail, extent: Extent) -> Result<Task, Error> {
+    view::task(tail.runs(), &tail.record, extent).await.map_err(wire)
+}
+
+/// The Task as it is, then what changes, until it ends. Dropping the stream stops nothing but itself.
+async fn events(tail: Tail, extent: Extent) -> Result<EventStream, Error> {
+    let first: StreamResponse = shown(&tail, extent).await?.into();
+    let state = (Some(tail), VecDeque::from([first]));
+    let events = stream::unfold(state, async |(tail, mut ready)| {
+        let mut tail = tail;
+        loop {
+            if let Some(next) = ready.pop_front() {
+                return Some((Ok(next), (tail, ready)));
+            }
+            let mut following = tail.take().filter(|tail| !tail.is_over())?;
+            match advance(&mut following).await {
+                Ok(updates) => {
+                    ready = updates.into();
+                    tail = Some(following);
+                }
+                Err(error) => return Some((Err(wire(error)), (None, ready))),
+            }
+        }
+    });
+    Ok(events.boxed())
+}
+
+async fn advance(tail: &mut Tail) -> Result<Vec<StreamResponse>, ExecutorError> {
+    let event = tail.next().await?;
+    view::updates(tail.runs(), &tail.record, &event).await
+}

@@ -1,0 +1,243 @@
+//! What a Message does: begins a Task, says more about one that has not started, or answers a pause.
+
+use std::sync::Arc;
+
+use executor::{
+    Exchange, Executor, ExecutorError, NewRun, Opening, ReplyError, RunId, RunState, TaskRecord,
+    run::{RunEvent, StepId},
+};
+use planner::Workflow;
+use protocol::{
+    error::Error,
+    model::metadata,
+    v1::{Message, Part, SendMessageRequest},
+};
+use registry::Registry;
+use serde_json::Value;
+
+use crate::{
+    BindError, Workflows, bind,
+    error::{ended, wire},
+    intake::{self, Decision},
+};
+
+/// How often a Message is looked at again because others have moved its Task meanwhile.
+const TRIES: usize = 5;
+
+/// Takes Messages in.
+pub(crate) struct Receiver {
+    pub(crate) executor: Arc<Executor>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) workflows: Workflows,
+}
+
+/// A Message, and the workflow that it or its request names.
+#[derive(Clone, Copy)]
+struct Received<'a> {
+    message: &'a Message,
+    named: Option<&'a Arc<Workflow>>,
+}
+
+impl Receiver {
+    /// Takes a Message in and returns its Task, which exists durably then.
+    pub(crate) async fn receive(
+        &self,
+        tenant: &str,
+        request: SendMessageRequest,
+    ) -> Result<RunId, Error> {
+        let named = self.named(tenant, &request)?;
+        let Some(message) = &request.message else {
+            return Err(Error::invalid_field("message", "is required"));
+        };
+        let received = Received { message, named };
+        if message.task_id.is_empty() {
+            return self.begin(None, received).await.map_err(NotTaken::told);
+        }
+        let id = message.task_id.parse();
+        let id: RunId = id.map_err(|_| Error::task_not_found(&message.task_id))?;
+        for _ in 1..TRIES {
+            match self.go_on(&id, received).await {
+                Err(NotTaken::Inside(error)) if has_moved(&error) => (),
+                done => return done.map_err(NotTaken::told),
+            }
+        }
+        self.go_on(&id, received).await.map_err(NotTaken::told)
+    }
+
+    /// The workflow that the Message names in its metadata, else the request, else the tenant.
+    fn named(
+        &self,
+        tenant: &str,
+        request: &SendMessageRequest,
+    ) -> Result<Option<&Arc<Workflow>>, Error> {
+        let key = metadata::WORKFLOW;
+        let in_message = request.message.as_ref().and_then(|message| message.metadata(key));
+        let in_request = request.metadata.as_ref().and_then(|metadata| metadata.0.get(key));
+        let (field, name) = match (in_message, in_request) {
+            (Some(name), _) => (format!("message.metadata[{key}]"), name.as_str()),
+            (None, Some(name)) => (format!("metadata[{key}]"), name.as_str()),
+            (None, None) if !tenant.is_empty() => ("tenant".to_owned(), Some(tenant)),
+            (None, None) => return Ok(None),
+        };
+        let Some(name) = name else {
+            return Err(Error::invalid_field(field, "must be the name of a workflow, a string"));
+        };
+        let found = self.workflows.get(name);
+        found.map(Some).ok_or_else(|| Error::invalid_field(field, self.workflows.unknown(name)))
+    }
+
+    async fn go_on(&self, id: &RunId, received: Received<'_>) -> Result<RunId, NotTaken> {
+        let record = self.executor.runs().task(id).await?;
+        let named = &received.message.context_id;
+        if !named.is_empty() && named != record.context_id() {
+            let text = format!("is not the context of task {id}");
+            return Err(Error::invalid_field("message.contextId", text).into());
+        }
+        match record {
+            TaskRecord::Opening(opening) if opening.state == RunState::InputRequired => {
+                self.begin(Some(*opening), received).await
+            }
+            TaskRecord::Opening(opening) => Err(ended(id, opening.state).into()),
+            TaskRecord::Run(run) if run.run.outcome().is_some() => {
+                Err(ended(id, RunState::of(&run.run)).into())
+            }
+            TaskRecord::Run(_) => self.reply(id, received.message).await,
+        }
+    }
+
+    /// Answers the pause that the Message is addressed to, else the only one. Where that is not clear, nothing is
+    /// kept, and the status of the Task says what there is to answer.
+    async fn reply(&self, id: &RunId, message: &Message) -> Result<RunId, NotTaken> {
+        let step = match message.metadata(metadata::STEP) {
+            None => None,
+            Some(Value::String(step)) => Some(StepId::new(step)),
+            Some(_) => {
+                let field = format!("message.metadata[{}]", metadata::STEP);
+                return Err(
+                    Error::invalid_field(field, "must be the address of a step, a string").into()
+                );
+            }
+        };
+        let mut replied = self.executor.reply(id, step.clone(), message.clone()).await;
+        if let Err(ExecutorError::NotDriven { .. }) = replied {
+            self.executor.resume(id).await?;
+            replied = self.executor.reply(id, step, message.clone()).await;
+        }
+        match replied {
+            Ok(_) | Err(ExecutorError::Reply(ReplyError::Ambiguous { .. })) => Ok(id.clone()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Starts a run with all that was said about it, or asks for what is missing.
+    async fn begin(
+        &self,
+        opening: Option<Opening>,
+        received: Received<'_>,
+    ) -> Result<RunId, NotTaken> {
+        let mut messages = match &opening {
+            Some(opening) => self.said(opening).await?,
+            None => Vec::new(),
+        };
+        messages.push(received.message.clone());
+        let known = opening.as_ref().and_then(|opening| opening.workflow.as_deref());
+        let known = received.named.or_else(|| known.and_then(|name| self.workflows.get(name)));
+        let exchange = |workflow: Option<String>, answer: Vec<Part>| Exchange {
+            task: opening.as_ref().map(|opening| opening.id.clone()),
+            workflow,
+            message: received.message.clone(),
+            answer,
+        };
+        match intake::decide(&self.workflows, known, &messages) {
+            Decision::Ask { workflow, question } => {
+                Ok(self.executor.defer(exchange(workflow, question)).await?)
+            }
+            Decision::Reject { why } => {
+                Ok(self.executor.reject(exchange(None, vec![Part::text(why)])).await?)
+            }
+            Decision::Start { workflow, inputs, start } => {
+                let plan = match bind(&self.registry, &workflow).await {
+                    Ok(plan) => Arc::new(plan),
+                    Err(why @ BindError::Unreachable(_)) => {
+                        return Err(Error::unavailable(why.to_string(), None).into());
+                    }
+                    Err(why @ BindError::NoAgent(_)) => {
+                        let answer = vec![Part::text(why.to_string())];
+                        let exchange = exchange(Some(workflow.name.clone()), answer);
+                        return Ok(self.executor.reject(exchange).await?);
+                    }
+                };
+                let message = Some(received.message.clone());
+                let context_id = Some(received.message.context_id.clone());
+                let context_id = context_id.filter(|context| !context.is_empty());
+                let new = NewRun { plan, inputs, start, message, context_id, opening };
+                Ok(self.executor.start(new).await?)
+            }
+        }
+    }
+
+    async fn said(&self, opening: &Opening) -> Result<Vec<Message>, ExecutorError> {
+        let runs = self.executor.runs();
+        let mut messages = Vec::new();
+        for body in opening.events.iter().filter_map(RunEvent::said) {
+            messages.push(runs.load(&opening.id, body).await?);
+        }
+        Ok(messages)
+    }
+
+    /// Cancels a Task: before its run, or through its run. Returns when that is under way.
+    pub(crate) async fn cancel(&self, id: &RunId) -> Result<(), Error> {
+        if let TaskRecord::Opening(opening) = self.executor.runs().task(id).await.map_err(wire)? {
+            match self.executor.abandon(&opening).await {
+                Err(error) if has_moved(&error) => (),
+                done => return done.map_err(wire),
+            }
+        }
+        match self.executor.cancel(id).await {
+            Err(ExecutorError::NotDriven { .. }) => {
+                self.executor.resume(id).await.map_err(wire)?;
+                match self.executor.cancel(id).await {
+                    // It has ended meanwhile.
+                    Err(ExecutorError::NotDriven { .. }) => Ok(()),
+                    canceled => canceled.map_err(wire),
+                }
+            }
+            canceled => canceled.map_err(wire),
+        }
+    }
+}
+
+/// Whether the Task became another one between a look at it and the attempt to change it.
+fn has_moved(error: &ExecutorError) -> bool {
+    error.is_conflict()
+        || matches!(error, ExecutorError::OwnedElsewhere { .. } | ExecutorError::NotDriven { .. })
+}
+
+/// Why a Message was not taken in.
+enum NotTaken {
+    /// Its sender has to do something.
+    Refused(Error),
+    /// Something in here.
+    Inside(ExecutorError),
+}
+
+impl NotTaken {
+    fn told(self) -> Error {
+        match self {
+            Self::Refused(error) => error,
+            Self::Inside(error) => wire(error),
+        }
+    }
+}
+
+impl From<Error> for NotTaken {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<ExecutorError> for NotTaken {
+    fn from(error: ExecutorError) -> Self {
+        Self::Inside(error)
+    }
+}

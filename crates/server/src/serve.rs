@@ -1,0 +1,56 @@
+//! From a listener to an orderly end.
+
+use std::{io, sync::Arc, time::Duration};
+
+use executor::ExecutorError;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::Orchestrator;
+
+/// How long what calls have begun may take once none comes any more.
+const FINISH: Duration = Duration::from_secs(10);
+
+/// Why serving ended before it was told to, or did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The socket.
+    #[error("the server failed: {0}")]
+    Socket(#[from] io::Error),
+    /// The runs.
+    #[error(transparent)]
+    Executor(#[from] ExecutorError),
+}
+
+/// Serves an orchestrator until it is told to stop, or may drive runs no more. Then nothing new is accepted, event
+/// streams end, calls get their answers, drivers stop where their journals stand, and the lease is released.
+///
+/// # Errors
+/// When the lease was lost, or the store or the socket failed.
+pub async fn serve(
+    listener: TcpListener,
+    orchestrator: Orchestrator,
+    stop: CancellationToken,
+) -> Result<(), ServeError> {
+    let orchestrator = Arc::new(orchestrator);
+    let executor = Arc::clone(orchestrator.executor());
+    let router = protocol::server::router(orchestrator.clone());
+    let mut serving = std::pin::pin!(protocol::server::serve(listener, router, stop.clone()));
+    let (served, is_lost) = tokio::select! {
+        served = &mut serving => (served, false),
+        () = executor.stopped() => {
+            stop.cancel();
+            (serving.await, true)
+        }
+    };
+    if tokio::time::timeout(FINISH, orchestrator.finish()).await.is_err() {
+        tracing::warn!(
+            "what some calls have begun is not done yet; it goes on after the next start"
+        );
+    }
+    if is_lost {
+        return Err(ExecutorError::LeaseLost.into());
+    }
+    executor.stop().await?;
+    Ok(served?)
+}

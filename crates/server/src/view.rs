@@ -1,0 +1,225 @@
+//! How a run looks on the wire: as a Task, and as the events of a stream.
+
+use executor::{
+    ExecutorError, RunState, Runs, TaskRecord,
+    run::{Outcome, Pause, PauseKind, RunEvent, StepId},
+};
+use jiff::Timestamp;
+use protocol::{
+    model::metadata,
+    v1::{
+        Artifact, Message, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus,
+        TaskStatusUpdateEvent,
+    },
+    wkt::Struct,
+};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+/// How much of a Task is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// How many of the newest Messages; all when absent.
+    pub(crate) history: Option<usize>,
+    /// Whether artifacts are.
+    pub(crate) artifacts: bool,
+}
+
+impl Extent {
+    /// Everything, of the history at most so much. A negative length was refused by the binding.
+    pub(crate) fn with_history(length: Option<i32>) -> Self {
+        let history = length.map(|length| usize::try_from(length).unwrap_or_default());
+        Self { history, artifacts: true }
+    }
+}
+
+/// The Task.
+pub(crate) async fn task(
+    runs: &Runs,
+    record: &TaskRecord,
+    extent: Extent,
+) -> Result<Task, ExecutorError> {
+    let status = status(runs, record, record.since()).await?;
+    let mut task = Task::new(record.id().as_str(), record.context_id(), status);
+    task.history = history(runs, record, extent.history).await?;
+    if extent.artifacts {
+        task.artifacts = artifacts(runs, record).await?;
+    }
+    let workflow = match record {
+        TaskRecord::Opening(opening) => opening.workflow.as_deref(),
+        TaskRecord::Run(recorded) => Some(recorded.plan.workflow.name.as_str()),
+    };
+    Ok(of_workflow(task, workflow))
+}
+
+/// A Task that says which workflow it runs, once that is clear.
+pub(crate) fn of_workflow(task: Task, workflow: Option<&str>) -> Task {
+    match workflow {
+        Some(workflow) => task.with_metadata(metadata::WORKFLOW, workflow),
+        None => task,
+    }
+}
+
+/// What clients have said: the newest Messages, in the order they came.
+async fn history(
+    runs: &Runs,
+    record: &TaskRecord,
+    length: Option<usize>,
+) -> Result<Vec<Message>, ExecutorError> {
+    let said: Vec<_> = record.events().iter().filter_map(RunEvent::said).collect();
+    let older = length.map_or(0, |length| said.len().saturating_sub(length));
+    let mut history = Vec::new();
+    for body in &said[older..] {
+        history.push(runs.load(record.id(), body).await?);
+    }
+    Ok(history)
+}
+
+async fn artifacts(runs: &Runs, record: &TaskRecord) -> Result<Vec<Artifact>, ExecutorError> {
+    match record {
+        TaskRecord::Run(recorded) => runs.outputs(recorded).await,
+        TaskRecord::Opening(_) => Ok(Vec::new()),
+    }
+}
+
+/// Where the Task stands, and what it waits for or died of.
+async fn status(
+    runs: &Runs,
+    record: &TaskRecord,
+    at: Timestamp,
+) -> Result<TaskStatus, ExecutorError> {
+    let state = record.state();
+    let status = TaskStatus::new(state.task_state(), at);
+    let message = match record {
+        TaskRecord::Opening(opening) => match &opening.answer {
+            Some(body) => Some(runs.load(&opening.id, body).await?),
+            None => None,
+        },
+        TaskRecord::Run(recorded) => match recorded.run.outcome() {
+            Some(Outcome::Failed(error)) => Some(vec![Part::text(error.to_string())]),
+            Some(Outcome::Completed(_) | Outcome::Canceled) => None,
+            None if state == RunState::Working => None,
+            None => {
+                let mut parts = Vec::new();
+                for (step, pause) in recorded.run.pauses() {
+                    let text = question(runs, record, step, pause).await?;
+                    parts.push(Part::text(text).with_metadata(metadata::STEP, step.as_str()));
+                }
+                Some(parts)
+            }
+        }
+        .map(|parts| said(record, parts)),
+    };
+    Ok(TaskStatus { message, ..status })
+}
+
+/// The status of a Task of which only its row is at hand.
+pub(crate) fn plain_status(state: RunState, at: Timestamp) -> TaskStatus {
+    TaskStatus::new(state.task_state(), at)
+}
+
+/// A Message of ours about the status. Its id follows from the journal, so that all who ask read the same one.
+fn said(record: &TaskRecord, parts: Vec<Part>) -> Message {
+    let (id, state) = (record.id(), record.state().as_str());
+    let name = format!("{id}/status/{}/{state}", record.since());
+    let message_id = Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string();
+    Message::agent(parts)
+        .with_id(message_id)
+        .with_task(id.as_str())
+        .with_context(record.context_id())
+}
+
+async fn question(
+    runs: &Runs,
+    record: &TaskRecord,
+    step: &StepId,
+    pause: &Pause,
+) -> Result<String, ExecutorError> {
+    let text = match &pause.question {
+        Some(body) => runs.load::<Message>(record.id(), body).await?.text(),
+        None => String::new(),
+    };
+    Ok(match (text.is_empty(), pause.kind) {
+        (false, _) => text,
+        (true, PauseKind::Input) => format!("The agent of step {step} waits for an answer."),
+        (true, PauseKind::Auth) => format!("The agent of step {step} waits for authorization."),
+    })
+}
+
+/// What a stream tells of an event, once it is applied to the record: nothing of what only we need.
+pub(crate) async fn updates(
+    runs: &Runs,
+    record: &TaskRecord,
+    event: &RunEvent,
+) -> Result<Vec<StreamResponse>, ExecutorError> {
+    let mut updates = Vec::new();
+    if matches!(event, RunEvent::RunFinished { .. }) {
+        for artifact in artifacts(runs, record).await? {
+            updates.push(whole(record, artifact).into());
+        }
+    }
+    if is_news(event) {
+        let update = TaskStatusUpdateEvent {
+            task_id: record.id().to_string(),
+            context_id: record.context_id().to_owned(),
+            status: Some(status(runs, record, record.now()).await?),
+            metadata: step_metadata(record, event).map(Struct),
+        };
+        updates.push(update.into());
+    }
+    Ok(updates)
+}
+
+/// An artifact that comes in one piece.
+fn whole(record: &TaskRecord, artifact: Artifact) -> TaskArtifactUpdateEvent {
+    TaskArtifactUpdateEvent {
+        task_id: record.id().to_string(),
+        context_id: record.context_id().to_owned(),
+        artifact: Some(artifact),
+        append: false,
+        last_chunk: true,
+        metadata: None,
+    }
+}
+
+fn is_news(event: &RunEvent) -> bool {
+    match event {
+        RunEvent::RunDeferred { .. }
+        | RunEvent::RunRejected { .. }
+        | RunEvent::RunStarted { .. }
+        | RunEvent::StepSkipped { .. }
+        | RunEvent::AttemptStarted { .. }
+        | RunEvent::AttemptPaused { .. }
+        | RunEvent::AttemptUnpaused { .. }
+        | RunEvent::AttemptAnswered { .. }
+        | RunEvent::AttemptFailed { .. }
+        | RunEvent::StepCompleted { .. }
+        | RunEvent::StepFailed { .. }
+        | RunEvent::AttemptCanceled { .. }
+        | RunEvent::CancelRequested { .. }
+        | RunEvent::RunTimedOut { .. }
+        | RunEvent::RunFinished { .. } => true,
+        RunEvent::RunResumed { .. }
+        | RunEvent::ContextRefused { .. }
+        | RunEvent::AttemptBound { .. }
+        | RunEvent::AnswerDelivered { .. } => false,
+    }
+}
+
+/// The step that an event is about, and where it stands now.
+fn step_metadata(record: &TaskRecord, event: &RunEvent) -> Option<Map<String, Value>> {
+    let TaskRecord::Run(recorded) = record else { return None };
+    let id = event.step()?;
+    let index = recorded.run.shape().find(id)?;
+    let step = recorded.run.at(index);
+    let mut about = Map::new();
+    about.insert("step".to_owned(), json!(id.as_str()));
+    about.insert("state".to_owned(), json!(recorded.run.step_state(index).as_str()));
+    if step.attempts > 0 {
+        about.insert("attempt".to_owned(), json!(step.attempts));
+    }
+    if let Some(agent) = &step.agent {
+        about.insert("agent".to_owned(), json!(agent));
+    }
+    Some(Map::from_iter([(metadata::STEP.to_owned(), Value::Object(about))]))
+}

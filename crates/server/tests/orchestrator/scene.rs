@@ -1,0 +1,216 @@
+//! What every test starts with: an orchestrator that listens, and a client that speaks to it.
+
+use std::{future::Future, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+
+use document::Source;
+use examples::{Kind, Options, Running};
+use executor::Executor;
+use protocol::{
+    card::Binding,
+    client::{Client, ClientError, ClientStream, Interface},
+    error::ErrorKind,
+    outbound::{Outbound, Policy},
+    v1::{
+        CancelTaskRequest, GetTaskRequest, Message, Part, SendMessageConfiguration,
+        SendMessageRequest, StreamResponse, SubscribeToTaskRequest, Task, TaskState,
+        send_message_response::Payload,
+    },
+};
+use registry::Registry;
+use server::{Orchestrator, Parts, ServeError, Workflows};
+use store::{AccountId, OpenOptions, SqliteStore, Store};
+use tempfile::TempDir;
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+/// Longer than anything takes that a test waits for, on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A serving orchestrator.
+pub(crate) struct Scene {
+    pub(crate) url: String,
+    pub(crate) client: Client,
+    folder: TempDir,
+    files: Vec<String>,
+    stop: CancellationToken,
+    serving: JoinHandle<Result<(), ServeError>>,
+}
+
+impl Scene {
+    /// Serves workflow files, each without its first line.
+    pub(crate) async fn new(files: &[String]) -> Self {
+        Self::over(TempDir::new().expect("a temporary folder"), files.to_vec()).await
+    }
+
+    async fn over(folder: TempDir, files: Vec<String>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+        let store = open(folder.path());
+        let account = AccountId::new("local");
+        let registry = Registry::open(Arc::clone(&store), outbound(), account.clone()).await;
+        let executor = Executor::open(store, outbound(), account).await.expect("it opens");
+        executor.resume_all().await.expect("runs go on");
+        let stop = CancellationToken::new();
+        let orchestrator = Orchestrator::new(Parts {
+            executor: Arc::new(executor),
+            registry: Arc::new(registry.expect("the directory opens")),
+            workflows: workflows(&files),
+            public_url: url.clone(),
+            stop: stop.clone(),
+        });
+        let serving = tokio::spawn(server::serve(listener, orchestrator, stop.clone()));
+        let client = client(&url, "");
+        Self { url, client, folder, files, stop, serving }
+    }
+
+    /// Stops it in an orderly way, and serves again from the same folder.
+    pub(crate) async fn restarted(self) -> Self {
+        self.stop.cancel();
+        let served = soon("the end", self.serving).await.expect("it does not break down");
+        served.expect("it ends well");
+        Self::over(self.folder, self.files).await
+    }
+
+    /// Sends a Message and waits for a terminal or interrupted state.
+    pub(crate) async fn send(&self, message: Message) -> Task {
+        self.try_send(message).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    pub(crate) async fn try_send(&self, message: Message) -> Result<Task, ClientError> {
+        send(&self.client, message.into()).await
+    }
+
+    /// Sends a Message and does not wait.
+    pub(crate) async fn send_off(&self, message: Message) -> Task {
+        let configuration =
+            SendMessageConfiguration { return_immediately: true, ..Default::default() };
+        let request = SendMessageRequest { configuration: Some(configuration), ..message.into() };
+        send(&self.client, request).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Sends a Message and follows what comes of it.
+    pub(crate) async fn stream(&self, message: Message) -> ClientStream {
+        let stream = self.client.send_streaming_message(message.into(), PATIENCE).await;
+        stream.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    pub(crate) async fn subscribe(&self, id: &str) -> Result<ClientStream, ClientError> {
+        let request = SubscribeToTaskRequest { id: id.to_owned(), ..Default::default() };
+        self.client.subscribe_to_task(request, PATIENCE).await
+    }
+
+    pub(crate) async fn get(&self, id: &str) -> Task {
+        let request = GetTaskRequest { id: id.to_owned(), ..Default::default() };
+        self.client.get_task(request, PATIENCE).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    pub(crate) async fn cancel(&self, id: &str) -> Result<Task, ClientError> {
+        let request = CancelTaskRequest { id: id.to_owned(), ..Default::default() };
+        self.client.cancel_task(request, PATIENCE).await
+    }
+
+    /// Reads a Task until it is as it should be.
+    pub(crate) async fn until(&self, id: &str, is_so: impl Fn(&Task) -> bool) -> Task {
+        soon("the state", async {
+            loop {
+                let task = self.get(id).await;
+                if is_so(&task) {
+                    return task;
+                }
+                tokio::task::yield_now().await;
+            }
+        })
+        .await
+    }
+}
+
+/// Sends a request, to be answered with a Task.
+pub(crate) async fn send(
+    client: &Client,
+    request: SendMessageRequest,
+) -> Result<Task, ClientError> {
+    match client.send_message(request, PATIENCE).await?.payload {
+        Some(Payload::Task(task)) => Ok(task),
+        other => panic!("no Task: {other:?}"),
+    }
+}
+
+/// All events up to the end of a stream.
+pub(crate) async fn rest(stream: &mut ClientStream) -> Vec<StreamResponse> {
+    let mut events = Vec::new();
+    while let Some(event) = soon("an event", next(stream)).await {
+        events.push(event);
+    }
+    events
+}
+
+/// The next event of a stream.
+pub(crate) async fn next(stream: &mut ClientStream) -> Option<StreamResponse> {
+    use futures_util::StreamExt as _;
+    let event = soon("an event", stream.next()).await;
+    event.map(|event| event.unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Waits for something that must not take for ever.
+pub(crate) async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(PATIENCE, work).await;
+    done.unwrap_or_else(|_| panic!("{what} did not come within {PATIENCE:?}"))
+}
+
+pub(crate) fn client(url: &str, tenant: &str) -> Client {
+    let interface = Interface {
+        url: url.to_owned(),
+        binding: Binding::JsonRpc,
+        tenant: tenant.to_owned(),
+        version: "1.0".to_owned(),
+    };
+    Client::new(outbound(), interface).expect("a client")
+}
+
+pub(crate) fn outbound() -> Outbound {
+    Outbound::new(Policy::loopback()).expect("the client can be set up")
+}
+
+fn open(folder: &Path) -> Arc<dyn Store> {
+    Arc::new(SqliteStore::open(folder, OpenOptions::default()).expect("the folder opens"))
+}
+
+fn workflows(files: &[String]) -> Workflows {
+    let mut workflows = Workflows::default();
+    for file in files {
+        let source = Source::new("test.yaml", &format!("convoke: 1\n{file}"));
+        let workflow = planner::check(&source).unwrap_or_else(|it| panic!("{it:#?}\n{file}"));
+        workflows.add(workflow).expect("names differ");
+    }
+    workflows
+}
+
+/// A workflow file: its name, its agents by name, then the rest.
+pub(crate) fn workflow(name: &str, agents: &[(&str, &Running)], rest: &str) -> String {
+    let agents: String = agents
+        .iter()
+        .map(|(name, agent)| format!("  {name}: {{url: \"{}\"}}\n", agent.url))
+        .collect();
+    format!("name: {name}\nagents:\n{agents}{rest}")
+}
+
+pub(crate) async fn example(kind: Kind, options: Options) -> Running {
+    let anywhere: SocketAddr = ([127, 0, 0, 1], 0).into();
+    examples::spawn(kind, anywhere, options).await.expect("the agent listens")
+}
+
+pub(crate) fn said(text: &str) -> Message {
+    Message::user(vec![Part::text(text)])
+}
+
+/// The kind of error that was answered.
+pub(crate) fn kind<T: std::fmt::Debug>(result: Result<T, ClientError>) -> ErrorKind {
+    let error = result.expect_err("it is refused");
+    error.kind.unwrap_or_else(|| panic!("{error:?}"))
+}
+
+/// The text of the first artifact.
+pub(crate) fn output(task: &Task) -> String {
+    assert_eq!(task.state(), TaskState::Completed, "{task:?}");
+    task.artifacts.first().map(protocol::v1::Artifact::text).unwrap_or_default()
+}
