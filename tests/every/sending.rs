@@ -148,3 +148,14 @@ error: an Agent Card is a JSON object, and this is an array
     error: text.json is not JSON: expected value at line 1 column 1
     ");
 }
+
+#[tokio::test]
+async fn a_stream_is_left_when_the_agent_asks_and_the_answer_goes_to_its_task() {
+    let asks = example(Kind::Asks, Options { turns: 1, ..Options::default() }).await;
+    let convoke = Convoke::default();
+    let asked = convoke.run(["--json", "send", &asks.url, "Notice.", "--stream"]).await.exits(4);
+    let first: Value = serde_json::from_str(asked.stdout.lines().next().unwrap()).unwrap();
+    let task = first["task"]["id"].as_str().unwrap();
+    let done = convoke.run(["send", &asks.url, "water", "--stream", "--task", task]).await.exits(0);
+    assert!(done.stdout.starts_with("Notice. [water]"), "{}", done.stdout);
+}

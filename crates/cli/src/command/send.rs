@@ -88,6 +88,10 @@ async fn stream(
         }
         if let Some(state) = event.state() {
             exit = exit_of_state(state);
+            // The stream of a Task that asks stays open (A2A §3.1.2), and nothing comes before the answer.
+            if state.is_interrupted() {
+                break;
+            }
         }
     }
     Ok(exit)
