@@ -46,18 +46,6 @@ pub enum RegistryError {
         nearest: Option<String>,
     },
 
-    /// Another agent has the name.
-    #[error(
-        "the name `{name}` belongs to another agent{}; give this one a name of its own",
-        if url.is_empty() { String::new() } else { format!(" ({url})") }
-    )]
-    NameTaken {
-        /// The name.
-        name: String,
-        /// The card URL of the agent that has it; empty when its card came from a file.
-        url: String,
-    },
-
     /// The text cannot be a name.
     #[error("{problem}")]
     Name {

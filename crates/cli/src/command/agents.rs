@@ -260,9 +260,7 @@ impl From<RegistryError> for Failure {
     fn from(error: RegistryError) -> Self {
         match &error {
             RegistryError::File(problems) => Self::file(output::problems(problems)),
-            RegistryError::UnknownAgent { .. }
-            | RegistryError::Name { .. }
-            | RegistryError::NameTaken { .. } => Self::usage(error),
+            RegistryError::UnknownAgent { .. } | RegistryError::Name { .. } => Self::usage(error),
             RegistryError::Transition { .. } => Self::work(error),
             _ => Self::unavailable(error),
         }
