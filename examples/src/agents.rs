@@ -12,35 +12,43 @@ mod hotels;
 mod painter;
 mod slow;
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use axum::Router;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Kind, Options,
+    Kind, Options, conformance,
     harness::{Agent, calls::CallLog, service::Service},
 };
 
 /// The routes of an agent: A2A, and `GET /calls`.
+///
+/// # Errors
+/// When an agent that calls others cannot be set up.
 pub(crate) fn router(
     kind: Kind,
     url: &str,
     options: &Options,
     calls: &CallLog,
     stop: &CancellationToken,
-) -> Router {
+) -> io::Result<Router> {
     let pace = options.pace.unwrap_or_else(|| usual_pace(kind));
     let gate = gate::Gate::default();
-    let service =
-        Service::new(agent(kind, options, &gate), url, options, pace, calls.clone(), stop.clone());
-    let router = protocol::server::router(Arc::new(service));
-    let router = match kind {
-        Kind::Flaky => flaky::before(router, options, calls),
-        Kind::Gate => router.merge(gate.router()),
-        _ => router,
+    let agent = agent(kind, options, &gate);
+    let service = {
+        let (url, options, calls, stop) =
+            (url.to_owned(), options.clone(), calls.clone(), stop.clone());
+        move || Service::new(agent.clone(), &url, &options, pace, calls.clone(), stop.clone())
     };
-    router.merge(calls.router())
+    let routed = |service| protocol::server::router(Arc::new(service));
+    let router = match kind {
+        Kind::Conformance => conformance::router(service, options, stop)?,
+        Kind::Flaky => flaky::before(routed(service()), options, calls),
+        Kind::Gate => routed(service()).merge(gate.router()),
+        _ => routed(service()),
+    };
+    Ok(router.merge(calls.router()))
 }
 
 fn agent(kind: Kind, options: &Options, gate: &gate::Gate) -> Arc<dyn Agent> {
@@ -55,6 +63,7 @@ fn agent(kind: Kind, options: &Options, gate: &gate::Gate) -> Arc<dyn Agent> {
         Kind::Gate => Arc::new(gate.clone()),
         Kind::Painter => Arc::new(painter::Painter),
         Kind::Chunks => Arc::new(chunks::Chunks { pieces: options.chunks }),
+        Kind::Conformance => Arc::new(conformance::Scripted),
     }
 }
 
@@ -67,6 +76,7 @@ fn usual_pace(kind: Kind) -> Duration {
         | Kind::Chunks
         | Kind::Asks
         | Kind::Gate
-        | Kind::Painter => Duration::ZERO,
+        | Kind::Painter
+        | Kind::Conformance => Duration::ZERO,
     }
 }

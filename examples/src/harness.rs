@@ -4,7 +4,7 @@ pub(crate) mod calls;
 mod listing;
 pub(crate) mod record;
 pub(crate) mod service;
-mod tasks;
+pub(crate) mod tasks;
 pub(crate) mod work;
 
 use async_trait::async_trait;
@@ -27,6 +27,11 @@ pub(crate) trait Agent: Send + Sync + 'static {
     /// The Parts of a direct answer, for an agent that makes no Task of this Message.
     fn direct_answer(&self, _message: &Message) -> Option<Vec<Part>> {
         None
+    }
+
+    /// Whether a Message that came before is not work once more.
+    fn deduplicates(&self) -> bool {
+        true
     }
 
     /// Works on a Task until its end. Dropped when the Task is canceled or the agent shuts down.

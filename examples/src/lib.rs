@@ -6,6 +6,7 @@
 //! so that two runs of the same workflow can be compared. They keep everything in memory.
 
 mod agents;
+mod conformance;
 mod harness;
 
 use std::{io, net::SocketAddr, time::Duration};
@@ -15,6 +16,10 @@ use protocol::card::Binding;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
+pub use conformance::{
+    ConformanceProfile,
+    access::{READ_TOKEN, TOKEN},
+};
 pub use harness::calls::{CallLog, CallOutcome, ReceivedCall};
 
 /// The agents there are.
@@ -40,10 +45,13 @@ pub enum Kind {
     Gate,
     /// Paints a sailboat, and repaints one that it painted before.
     Painter,
+    /// All of A2A, with behaviours that a Message chooses, for suites that test A2A servers.
+    Conformance,
 }
 
 impl Kind {
-    /// All of them, in the order of `examples/catalog.yaml`.
+    /// Those of `examples/catalog.yaml`, in its order: all but the conformance agent, which tests
+    /// servers and serves nobody.
     pub const ALL: [Self; 10] = [
         Self::Flights,
         Self::Hotels,
@@ -57,13 +65,14 @@ impl Kind {
         Self::Painter,
     ];
 
-    /// The port on loopback where `examples/catalog.yaml` expects the agent: 9101 and up.
+    /// The port on loopback where `examples/catalog.yaml` expects the agent: 9101 and up; 9100 for
+    /// the one that is not in it.
     #[must_use]
     pub fn port(self) -> u16 {
         (9101..)
             .zip(Self::ALL)
             .find_map(|(port, kind)| (kind == self).then_some(port))
-            .expect("every kind is among all kinds")
+            .unwrap_or(9100)
     }
 }
 
@@ -102,6 +111,10 @@ pub struct Options {
     pub direct: bool,
     /// Which binding the card lists first; the others follow.
     pub binding: Binding,
+    /// What conformance declares.
+    pub profile: ConformanceProfile,
+    /// Whether conformance calls webhooks on this machine.
+    pub loopback_webhooks: bool,
 }
 
 impl Default for Options {
@@ -116,6 +129,8 @@ impl Default for Options {
             turns: 2,
             direct: false,
             binding: Binding::JsonRpc,
+            profile: ConformanceProfile::Full,
+            loopback_webhooks: false,
         }
     }
 }
@@ -165,13 +180,13 @@ impl Drop for Running {
 /// shut down or dropped.
 ///
 /// # Errors
-/// When the address cannot be listened on.
+/// When the address cannot be listened on, or the client for webhooks cannot be set up.
 pub async fn spawn(kind: Kind, address: SocketAddr, options: Options) -> io::Result<Running> {
     let listener = TcpListener::bind(address).await?;
     let url = format!("http://{}", listener.local_addr()?);
     let calls = CallLog::default();
     let stop = CancellationToken::new();
-    let router = agents::router(kind, &url, &options, &calls, &stop);
+    let router = agents::router(kind, &url, &options, &calls, &stop)?;
     let server = protocol::server::serve(listener, router, stop.clone());
     Ok(Running { kind, url, calls, stop, server: Some(tokio::spawn(server)) })
 }
@@ -189,5 +204,6 @@ mod tests {
         }
         assert_eq!(catalog.matches("url:").count(), Kind::ALL.len());
         assert_eq!(Kind::Activities.port(), 9103);
+        assert_eq!(Kind::Conformance.port(), 9100);
     }
 }

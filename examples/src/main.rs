@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, ValueEnum as _};
-use examples::{Failure, Kind, Options, Running, spawn};
+use examples::{ConformanceProfile, Failure, Kind, Options, Running, spawn};
 use protocol::card::Binding;
 use serde_json::json;
 
@@ -16,7 +16,7 @@ use serde_json::json;
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// Which agent, or `all`.
+    /// Which agent, or `all` for those of the catalog: all but conformance.
     #[arg(value_parser = parse_agents)]
     agent: Agents,
     /// Address to listen on; port 0 takes a free one. With `all`, the first of consecutive ports.
@@ -49,6 +49,12 @@ struct Arguments {
     /// Which binding the card lists first: JSONRPC, HTTP+JSON or GRPC. All three are served.
     #[arg(long, value_parser = parse_binding, default_value = "JSONRPC")]
     binding: Binding,
+    /// What conformance declares; in auth, its tokens are conformance-all and conformance-read.
+    #[arg(long, value_enum, default_value_t = ConformanceProfile::Full)]
+    profile: ConformanceProfile,
+    /// Lets conformance call webhooks on this machine.
+    #[arg(long)]
+    loopback_webhooks: bool,
 }
 
 #[derive(Clone)]
@@ -84,6 +90,8 @@ impl Arguments {
             turns: self.turns,
             direct: self.direct,
             binding: self.binding,
+            profile: self.profile,
+            loopback_webhooks: self.loopback_webhooks,
         }
     }
 
@@ -118,7 +126,7 @@ fn parse_agents(word: &str) -> Result<Agents, String> {
     let known = Kind::ALL.map(|kind| format!("{kind:?}").to_lowercase());
     Kind::from_str(word, false)
         .map(|kind| Agents(vec![kind]))
-        .map_err(|_| format!("there are {} and all", known.join(", ")))
+        .map_err(|_| format!("there are {}, conformance and all", known.join(", ")))
 }
 
 fn parse_binding(word: &str) -> Result<Binding, String> {
@@ -146,6 +154,7 @@ mod tests {
     #[test]
     fn agents_listen_where_the_catalog_says_unless_told_otherwise() {
         assert_eq!(addresses(&["hotels"]), ["127.0.0.1:9102"]);
+        assert_eq!(addresses(&["conformance"]), ["127.0.0.1:9100"]);
         assert_eq!(addresses(&["hotels", "--listen", "127.0.0.1:0"]), ["127.0.0.1:0"]);
         let all = addresses(&["all", "--listen", "127.0.0.1:7000"]);
         assert_eq!((all.len(), all[9].as_str()), (10, "127.0.0.1:7009"));
@@ -155,7 +164,8 @@ mod tests {
     #[test]
     fn every_flag_reaches_the_options() {
         let words = "example-agents flaky --pace 250ms --no-streaming --delay 2s --failures 3 \
-                     --failure drop --chunks 7 --turns 5 --direct --binding http+json";
+                     --failure drop --chunks 7 --turns 5 --direct --binding http+json \
+                     --profile min --loopback-webhooks";
         let options = Arguments::try_parse_from(words.split_whitespace())
             .expect("the arguments are well formed")
             .options();
@@ -165,6 +175,8 @@ mod tests {
         assert_eq!((options.failures, options.chunks, options.turns), (3, 7, 5));
         assert_eq!(options.failure, Failure::Drop);
         assert_eq!(options.binding, Binding::HttpJson);
+        assert_eq!(options.profile, ConformanceProfile::Min);
+        assert!(options.loopback_webhooks);
     }
 
     #[test]
@@ -179,7 +191,7 @@ mod tests {
         assert_eq!(
             error,
             "there are flights, hotels, activities, echo, slow, flaky, chunks, asks, gate, \
-             painter and all"
+             painter, conformance and all"
         );
     }
 }

@@ -29,6 +29,8 @@ pub use error::{ClientError, Delivery, FailureClass, Retry};
 pub use events::ClientStream;
 pub use peer::{NoInterface, Peer};
 
+pub(crate) use self::http::retry_after;
+
 use call::Call;
 
 use crate::{
@@ -101,6 +103,7 @@ struct Inner {
     url: Url,
     version: HeaderValue,
     extensions: Option<HeaderValue>,
+    authorization: Option<HeaderValue>,
     limits: ClientLimits,
     next_id: AtomicU64,
 }
@@ -133,8 +136,10 @@ impl Client {
             Binding::JsonRpc | Binding::HttpJson => outbound.check(&interface.url)?,
         };
         let version = HeaderValue::from_static("1.0");
+        let (extensions, authorization) = (None, None);
         let next_id = AtomicU64::new(1);
-        let inner = Inner { outbound, interface, url, version, extensions: None, limits, next_id };
+        let inner =
+            Inner { outbound, interface, url, version, extensions, authorization, limits, next_id };
         Ok(Client { inner: Arc::new(inner) })
     }
 
@@ -146,17 +151,15 @@ impl Client {
         let list: Vec<&str> = uris.into_iter().filter(usable).collect();
         let extensions =
             if list.is_empty() { None } else { HeaderValue::from_str(&list.join(",")).ok() };
-        let old = &self.inner;
-        let inner = Inner {
-            outbound: old.outbound.clone(),
-            interface: old.interface.clone(),
-            url: old.url.clone(),
-            version: old.version.clone(),
-            extensions,
-            limits: old.limits,
-            next_id: AtomicU64::new(1),
-        };
-        Client { inner: Arc::new(inner) }
+        Client { inner: Arc::new(Inner { extensions, ..self.inner.anew() }) }
+    }
+
+    /// Sends credentials with every call of the client returned: the value of the Authorization
+    /// header, or of gRPC's metadata of that name. Mark it as sensitive, so that no log shows it.
+    #[must_use]
+    pub fn with_authorization(self, value: HeaderValue) -> Client {
+        let authorization = Some(value);
+        Client { inner: Arc::new(Inner { authorization, ..self.inner.anew() }) }
     }
 
     /// Returns the interface that is called.
@@ -179,6 +182,20 @@ impl fmt::Debug for Client {
 }
 
 impl Inner {
+    /// The same client, but for its count of calls.
+    fn anew(&self) -> Inner {
+        Inner {
+            outbound: self.outbound.clone(),
+            interface: self.interface.clone(),
+            url: self.url.clone(),
+            version: self.version.clone(),
+            extensions: self.extensions.clone(),
+            authorization: self.authorization.clone(),
+            limits: self.limits,
+            next_id: AtomicU64::new(1),
+        }
+    }
+
     /// The interface's tenant goes into every request (A2A §4.4.6); without one the request keeps
     /// what it holds.
     fn put_tenant(&self, tenant: &mut String) {

@@ -43,6 +43,8 @@ pub(crate) struct Echo {
     request: Mutex<String>,
     /// Whether it has what the optional operations ask for, besides declaring it.
     is_whole: bool,
+    /// The credentials it asks for, if any.
+    only_for: Option<&'static str>,
     /// Alive as long as some stream is; tells tests when the agent has noticed a client leave.
     pub(crate) streams: Arc<()>,
 }
@@ -56,7 +58,8 @@ impl Default for Echo {
 impl Echo {
     pub(crate) fn with(capabilities: AgentCapabilities) -> Echo {
         let (card, last) = (Arc::new(card(capabilities)), Mutex::new(None));
-        Echo { card, last, request: Mutex::default(), is_whole: false, streams: Arc::new(()) }
+        let (request, streams) = (Mutex::default(), Arc::default());
+        Echo { card, last, request, is_whole: false, only_for: None, streams }
     }
 
     /// Declares and does everything there is.
@@ -68,6 +71,11 @@ impl Echo {
             ..AgentCapabilities::default()
         };
         Echo { is_whole: true, ..Echo::with(all) }
+    }
+
+    /// Lets in only those with these credentials.
+    pub(crate) fn only_for(credentials: &'static str) -> Echo {
+        Echo { only_for: Some(credentials), ..Echo::default() }
     }
 
     /// The webhook of the one Task.
@@ -226,6 +234,14 @@ fn told_error(text: &str) -> Option<Error> {
 impl A2aService for Echo {
     fn card(&self, _call: &Call) -> Arc<AgentCard> {
         self.card.clone()
+    }
+
+    fn authorize(&self, call: &Call, _operation: Operation) -> Result<(), Error> {
+        let given = call.headers.get("authorization");
+        if self.only_for.is_none_or(|wanted| given.is_some_and(|given| given == wanted)) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Unauthenticated, "who are you?"))
     }
 
     async fn send_message(

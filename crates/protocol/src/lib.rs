@@ -10,6 +10,7 @@ pub mod limits;
 pub mod model;
 pub mod operation;
 pub mod outbound;
+pub mod push;
 mod request;
 pub mod server;
 pub mod service;

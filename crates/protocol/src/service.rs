@@ -51,6 +51,12 @@ pub trait A2aService: Send + Sync + 'static {
     /// enforced from it, and served at the well-known address.
     fn card(&self, call: &Call) -> Arc<AgentCard>;
 
+    /// Decides whether the caller may call the operation at all, before anything else is looked at
+    /// (A2A §7.4, §13.1). Not asked for the card at the well-known address, which is public.
+    fn authorize(&self, _call: &Call, _operation: Operation) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Takes a Message (A2A §3.1.1). Waits for a terminal or interrupted state unless
     /// `returnImmediately` is set.
     async fn send_message(

@@ -123,9 +123,14 @@ impl Record {
         debug_assert!(waited.is_ok(), "the record outlives its own method");
     }
 
-    /// Every event from the first one on, until the Task is terminal.
-    pub(crate) fn from_start(self: Arc<Self>) -> EventStream {
-        self.events(0).boxed()
+    /// Every event from an index on, until the Task is terminal.
+    pub(crate) fn from(self: Arc<Self>, next: usize) -> EventStream {
+        self.events(next).boxed()
+    }
+
+    /// How many events there were so far: the index of the next one.
+    pub(crate) fn length(&self) -> usize {
+        self.lock().log.len()
     }
 
     /// The Task as it is now, then every later event.

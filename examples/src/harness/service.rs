@@ -10,8 +10,8 @@ use protocol::{
     service::{A2aService, Call, EventStream},
     v1::{
         AgentCapabilities, AgentCard, AgentProvider, CancelTaskRequest, GetTaskRequest,
-        ListTasksRequest, ListTasksResponse, Message, SendMessageRequest, SendMessageResponse,
-        SubscribeToTaskRequest, Task, TaskState,
+        ListTasksRequest, ListTasksResponse, Message, SendMessageConfiguration, SendMessageRequest,
+        SendMessageResponse, SubscribeToTaskRequest, Task, TaskState,
     },
 };
 use tokio_util::sync::CancellationToken;
@@ -49,16 +49,20 @@ impl Service {
     ) -> Self {
         Self {
             card: Arc::new(card(&*agent, url, options)),
+            tasks: Arc::new(Tasks::new(agent.deduplicates())),
             agent,
             calls,
-            tasks: Arc::default(),
             pace,
             stop,
         }
     }
 
     /// Takes a Message in: begins work on it, unless it came before or cannot be taken.
-    fn receive(&self, request: SendMessageRequest, streaming: bool) -> Result<Answer, Error> {
+    pub(crate) fn receive(
+        &self,
+        request: SendMessageRequest,
+        streaming: bool,
+    ) -> Result<Answer, Error> {
         let Some(message) = request.message else {
             return Err(Error::invalid_field("message", "is missing"));
         };
@@ -89,12 +93,13 @@ impl Service {
     fn follow_up(&self, message: &Message) -> Result<Answer, Error> {
         let record = self.tasks.get(&message.task_id)?;
         let (context_id, state) = record.read(|task| (task.context_id.clone(), task.state()));
+        let since = record.length();
         if !message.context_id.is_empty() && message.context_id != context_id {
             let text = format!("is not the context of task {}", message.task_id);
             return Err(Error::invalid_field("message.contextId", text));
         }
         if record.answer(message.clone().with_context(context_id)) {
-            let answer = Answer::Continued(record);
+            let answer = Answer::Continued(record, since);
             self.tasks.keep(message, &answer);
             return Ok(answer);
         }
@@ -122,6 +127,49 @@ impl Service {
             pace: self.pace,
         });
         Answer::Task(record)
+    }
+
+    /// Answers SendMessage, once the Task is terminal or interrupted unless the caller does not
+    /// wait for that.
+    pub(crate) async fn respond(
+        &self,
+        answer: Answer,
+        configuration: &SendMessageConfiguration,
+    ) -> Result<SendMessageResponse, Error> {
+        let record = match answer {
+            Answer::Direct(message) => return Ok(message.into()),
+            Answer::Task(record) | Answer::Continued(record, _) => record,
+        };
+        if !configuration.return_immediately {
+            let settled = record.settled();
+            if self.stop.run_until_cancelled(settled).await.is_none() {
+                return Err(Error::unavailable("the agent is shutting down", None));
+            }
+        }
+        let task = listing::with_history(record.task(), configuration.history_length)?;
+        Ok(task.into())
+    }
+
+    /// Answers SendStreamingMessage.
+    pub(crate) fn follow(answer: Answer) -> EventStream {
+        match answer {
+            Answer::Task(record) => record.from(0),
+            Answer::Continued(record, _) => record.from_now(),
+            Answer::Direct(message) => stream::once(async { Ok(message.into()) }).boxed(),
+        }
+    }
+
+    /// The card of an agent that streams as its options say and does nothing else that is optional.
+    pub(crate) fn plain_card(&self) -> AgentCard {
+        (*self.card).clone()
+    }
+
+    /// Finds a Task.
+    ///
+    /// # Errors
+    /// `TaskNotFound`.
+    pub(crate) fn record(&self, id: &str) -> Result<Arc<Record>, Error> {
+        self.tasks.get(id)
     }
 
     /// Works in a task of its own. A canceled Task was told so by whoever canceled it; when the
@@ -155,18 +203,8 @@ impl A2aService for Service {
         request: SendMessageRequest,
     ) -> Result<SendMessageResponse, Error> {
         let configuration = request.configuration.clone().unwrap_or_default();
-        let record = match self.receive(request, false)? {
-            Answer::Direct(message) => return Ok(message.into()),
-            Answer::Task(record) | Answer::Continued(record) => record,
-        };
-        if !configuration.return_immediately {
-            let settled = record.settled();
-            if self.stop.run_until_cancelled(settled).await.is_none() {
-                return Err(Error::unavailable("the agent is shutting down", None));
-            }
-        }
-        let task = listing::with_history(record.task(), configuration.history_length)?;
-        Ok(task.into())
+        let answer = self.receive(request, false)?;
+        self.respond(answer, &configuration).await
     }
 
     async fn send_streaming_message(
@@ -174,11 +212,7 @@ impl A2aService for Service {
         _call: &Call,
         request: SendMessageRequest,
     ) -> Result<EventStream, Error> {
-        match self.receive(request, true)? {
-            Answer::Task(record) => Ok(record.from_start()),
-            Answer::Continued(record) => Ok(record.from_now()),
-            Answer::Direct(message) => Ok(stream::once(async { Ok(message.into()) }).boxed()),
-        }
+        self.receive(request, true).map(Service::follow)
     }
 
     async fn get_task(&self, _call: &Call, request: GetTaskRequest) -> Result<Task, Error> {

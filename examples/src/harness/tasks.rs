@@ -13,8 +13,9 @@ use protocol::{
 use super::{listing, record::Record};
 
 /// All Tasks since the agent started.
-#[derive(Default)]
 pub(crate) struct Tasks {
+    /// Whether the same Message is the same work; off, each is work of its own.
+    deduplicates: bool,
     inner: Mutex<Inner>,
 }
 
@@ -42,12 +43,17 @@ impl Inner {
 #[derive(Clone)]
 pub(crate) enum Answer {
     Task(Arc<Record>),
-    /// A Task that waited for this Message.
-    Continued(Arc<Record>),
+    /// A Task that waited for this Message, and the index of the first event after it.
+    Continued(Arc<Record>, usize),
     Direct(Message),
 }
 
 impl Tasks {
+    /// No Tasks yet.
+    pub(crate) fn new(deduplicates: bool) -> Self {
+        Self { deduplicates, inner: Mutex::default() }
+    }
+
     /// Keeps the answer to a Message, unless the same Message came before: then the earlier answer
     /// is returned, and true.
     pub(crate) fn receive(
@@ -56,7 +62,7 @@ impl Tasks {
         answer: impl FnOnce() -> Answer,
     ) -> (Answer, bool) {
         let mut inner = self.lock();
-        if let Some(answer) = inner.repeated(message) {
+        if let Some(answer) = inner.repeated(message).filter(|_| self.deduplicates) {
             return (answer, true);
         }
         let answer = answer();
@@ -64,18 +70,22 @@ impl Tasks {
             let id = record.read(|task| task.id.clone());
             inner.by_id.insert(id, Arc::clone(record));
         }
-        inner.keep(message, &answer);
+        if self.deduplicates {
+            inner.keep(message, &answer);
+        }
         (answer, false)
     }
 
     /// The answer to a Message that came before.
     pub(crate) fn repeated(&self, message: &Message) -> Option<Answer> {
-        self.lock().repeated(message)
+        self.lock().repeated(message).filter(|_| self.deduplicates)
     }
 
     /// Keeps the answer to a Message.
     pub(crate) fn keep(&self, message: &Message, answer: &Answer) {
-        self.lock().keep(message, answer);
+        if self.deduplicates {
+            self.lock().keep(message, answer);
+        }
     }
 
     /// Finds a Task.

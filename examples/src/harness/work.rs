@@ -19,6 +19,8 @@ pub(crate) struct Work {
 /// How a Task ended, with what the agent says of it.
 pub(crate) enum Ending {
     Completed,
+    /// Completed, with a word on it.
+    CompletedSaying(String),
     Failed(String),
     Rejected(String),
 }
@@ -57,13 +59,21 @@ impl Work {
         self.record.answered().await
     }
 
+    /// Asks for authorization elsewhere and waits for the Message that says it was given
+    /// (AUTH_REQUIRED).
+    pub(crate) async fn ask_authorization(&self, text: &str) -> Message {
+        self.record.enter(TaskState::AuthRequired, Some(self.said(text)));
+        self.record.answered().await
+    }
+
     /// Asks for authorization elsewhere and waits until `granted` ends or a Message says so
     /// (AUTH_REQUIRED).
     pub(crate) async fn await_authorization(&self, text: &str, granted: impl Future<Output = ()>) {
-        self.record.enter(TaskState::AuthRequired, Some(self.said(text)));
         tokio::select! {
+            // In this order, so that the Task says what it waits for also when that is there already.
+            biased;
+            _ = self.ask_authorization(text) => (),
             () = granted => self.say("Authorized"),
-            _ = self.record.answered() => (),
         }
     }
 
@@ -99,6 +109,7 @@ impl Work {
     pub(super) fn end(&self, ending: Ending) {
         let (state, text) = match ending {
             Ending::Completed => (TaskState::Completed, None),
+            Ending::CompletedSaying(text) => (TaskState::Completed, Some(text)),
             Ending::Failed(text) => (TaskState::Failed, Some(text)),
             Ending::Rejected(text) => (TaskState::Rejected, Some(text)),
         };

@@ -3,5 +3,6 @@
 mod agents;
 mod asking;
 mod bindings;
+mod conformance;
 mod harness;
 mod unreliable;

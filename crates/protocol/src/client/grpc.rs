@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ::http::{HeaderMap, StatusCode, Uri, uri::PathAndQuery};
+use ::http::{HeaderMap, StatusCode, Uri, header, uri::PathAndQuery};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http_body_util::BodyExt;
@@ -95,6 +95,9 @@ fn outgoing<R>(call: &Call, message: R) -> tonic::Request<R> {
     let mut headers = HeaderMap::from_iter([(VERSION_HEADER, call.client.version.clone())]);
     if let Some(extensions) = &call.client.extensions {
         headers.insert(EXTENSIONS_HEADER, extensions.clone());
+    }
+    if let Some(authorization) = &call.client.authorization {
+        headers.insert(header::AUTHORIZATION, authorization.clone());
     }
     let mut request = tonic::Request::new(message);
     *request.metadata_mut() = MetadataMap::from_headers(headers);

@@ -98,6 +98,9 @@ impl Call {
         if let Some(extensions) = &client.extensions {
             builder = builder.header(EXTENSIONS_HEADER, extensions.clone());
         }
+        if let Some(authorization) = &client.authorization {
+            builder = builder.header(header::AUTHORIZATION, authorization.clone());
+        }
         client.outbound.send(&client.url, builder).await.map_err(|error| self.transport(&error))
     }
 
@@ -198,7 +201,7 @@ pub(super) fn content_type(headers: &HeaderMap) -> String {
 }
 
 /// Reads `Retry-After`, in seconds or as a date.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
         return Some(Duration::from_secs(seconds));

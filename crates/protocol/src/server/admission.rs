@@ -66,6 +66,7 @@ pub(super) fn admit(
         headers,
         context,
     };
+    service.authorize(&call, operation)?;
     let card = service.card(&call);
     let capabilities = card.capabilities.as_ref();
     check_capability(operation, capabilities)?;

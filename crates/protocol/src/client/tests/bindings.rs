@@ -397,3 +397,42 @@ async fn extensions_tenant_and_version_reach_the_agent_on_every_binding() {
         assert_eq!(call.headers["a2a-version"], "1.0", "{binding}");
     }
 }
+
+#[tokio::test]
+async fn credentials_reach_the_agent_on_every_binding() {
+    for binding in Binding::ALL {
+        let echo = Arc::new(Echo::with_extension("urn:x", true));
+        let agent = echo::serve(echo.clone(), ServerLimits::default()).await;
+        let client = client(&agent, binding);
+        // In whichever order the client was told, and with nothing lost.
+        let ways = [
+            client.clone().with_authorization(bearer("a")).with_extensions(["urn:x"]),
+            client.with_extensions(["urn:x"]).with_authorization(bearer("a")),
+        ];
+        for client in ways {
+            client.get_task(get(TASK), SOON).await.expect("a task");
+            assert_eq!(echo.last().headers["authorization"], "Bearer a", "{binding}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_the_agent_does_not_let_in_gets_no_further_on_any_operation() {
+    let agent = agent(Echo::only_for("Bearer a")).await;
+    for binding in Binding::ALL {
+        let client = client(&agent, binding).with_authorization(bearer("b"));
+        // What cannot be decoded is refused before anybody asks who sent it.
+        for (case, shown) in
+            cases(&client).into_iter().filter(|(case, _)| *case != "send: too deep")
+        {
+            let shown = shown.await;
+            assert!(shown.starts_with("Unauthorized UNAUTHENTICATED"), "{binding} {case}: {shown}");
+        }
+        let client = client.with_authorization(bearer("a"));
+        client.get_task(get(TASK), SOON).await.expect("a task");
+    }
+}
+
+fn bearer(token: &str) -> http::HeaderValue {
+    format!("Bearer {token}").parse().expect("tokens are ASCII")
+}

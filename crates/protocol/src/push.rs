@@ -1,0 +1,148 @@
+//! Push notifications, as the agent that sends them (A2A §4.3.3, §13.2): one event to one webhook.
+//!
+//! Here is how one attempt is made and what its outcome means. When and in which order there are
+//! attempts, and what is kept until an event arrived, is for whoever holds the configurations; the
+//! body of an event and its configuration are all that has to be kept.
+
+mod backoff;
+mod error;
+mod headers;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use reqwest::Method;
+
+pub use backoff::Backoff;
+pub use error::PushError;
+
+use crate::{
+    client::retry_after,
+    error::FieldViolation,
+    outbound::{Outbound, OutboundError},
+    v1::{StreamResponse, TaskPushNotificationConfig},
+};
+
+/// The header that carries the `token` of a configuration back to the client that chose it.
+pub const TOKEN_HEADER: HeaderName = HeaderName::from_static("x-a2a-notification-token");
+
+const A2A_JSON: HeaderValue = HeaderValue::from_static("application/a2a+json");
+
+/// How long a webhook may take to answer, unless told otherwise; A2A §4.3.3 recommends 10 to 30 s.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Sends notifications through the guarded client: a webhook is an address that a stranger wrote.
+#[derive(Clone, Debug)]
+pub struct PushSender {
+    outbound: Outbound,
+    timeout: Duration,
+}
+
+/// What became of one attempt.
+#[derive(Debug)]
+pub enum Attempt {
+    /// The webhook answered with a 2xx status.
+    Delivered,
+    /// It did not arrive, or nobody can tell; the same event may be sent again.
+    Failed {
+        /// Why.
+        error: PushError,
+        /// What the webhook asked to be left alone for (`Retry-After`).
+        after: Option<Duration>,
+    },
+    /// The webhook does not take this event, and sending it again cannot help.
+    Refused(PushError),
+}
+
+/// Writes an event as the body of a notification: a StreamResponse as JSON.
+///
+/// # Errors
+/// [`PushError::Body`] when it cannot be written as JSON.
+pub fn body(event: &StreamResponse) -> Result<Bytes, PushError> {
+    let written = serde_json::to_vec(event);
+    written.map(Bytes::from).map_err(|error| PushError::Body { why: error.to_string() })
+}
+
+impl PushSender {
+    /// Creates a sender that gives a webhook 15 s to answer.
+    #[must_use]
+    pub fn new(outbound: Outbound) -> PushSender {
+        PushSender { outbound, timeout: TIMEOUT }
+    }
+
+    /// Sets how long a webhook may take to answer.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> PushSender {
+        PushSender { timeout, ..self }
+    }
+
+    /// Lists what is wrong with a configuration before it is kept, by the fields of
+    /// TaskPushNotificationConfig: a URL that may not be called, and credentials or a token that
+    /// cannot stand in a header. No name is looked up; where it leads is judged at each attempt.
+    #[must_use]
+    pub fn violations(&self, config: &TaskPushNotificationConfig) -> Vec<FieldViolation> {
+        let url = self.outbound.check(&config.url).err().map(PushError::Outbound);
+        let headers = headers::each(config).into_iter().filter_map(Result::err);
+        url.into_iter().chain(headers).map(|error| error.violation()).collect()
+    }
+
+    /// Makes one attempt: a POST of [`body`] to the configuration's URL, `authentication` as
+    /// Authorization and `token` as [`TOKEN_HEADER`]. A redirect is not followed, because the
+    /// credentials are for the URL that was registered.
+    ///
+    /// Dropping the future gives the attempt up; the webhook may have received it all the same.
+    pub async fn send(&self, config: &TaskPushNotificationConfig, body: Bytes) -> Attempt {
+        let headers = match headers::of(config) {
+            Ok(headers) => headers,
+            Err(error) => return Attempt::Refused(error),
+        };
+        let answered = tokio::time::timeout(self.timeout, self.post(config, headers, body)).await;
+        answered.unwrap_or_else(|_| {
+            let (url, after) = (config.url.clone(), self.timeout);
+            failed(OutboundError::Timeout { url, after })
+        })
+    }
+
+    async fn post(
+        &self,
+        config: &TaskPushNotificationConfig,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Attempt {
+        let sent = async {
+            let url = self.outbound.check(&config.url)?;
+            let request = self.outbound.request(Method::POST, &url)?;
+            let request = request.header(header::CONTENT_TYPE, A2A_JSON).headers(headers);
+            self.outbound.send(&url, request.body(body)).await
+        };
+        match sent.await {
+            Ok(response) => judged(&config.url, response.status(), response.headers()),
+            Err(error) => failed(error),
+        }
+    }
+}
+
+/// Judges an answer by its status.
+fn judged(url: &str, status: StatusCode, headers: &HeaderMap) -> Attempt {
+    if status.is_success() {
+        return Attempt::Delivered;
+    }
+    let error = PushError::Status { url: url.to_owned(), status };
+    let may_pass = status.is_server_error() || matches!(status.as_u16(), 408 | 425 | 429);
+    if may_pass {
+        Attempt::Failed { error, after: retry_after(headers) }
+    } else {
+        Attempt::Refused(error)
+    }
+}
+
+/// Judges a call that was not answered. An address that may not be called stays so.
+fn failed(error: OutboundError) -> Attempt {
+    match error {
+        OutboundError::Url { .. } | OutboundError::Refused { .. } => Attempt::Refused(error.into()),
+        error => Attempt::Failed { error: error.into(), after: None },
+    }
+}
