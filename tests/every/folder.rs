@@ -16,7 +16,9 @@ async fn a_data_folder_in_use_is_left_alone_and_its_user_is_named() {
     let process = convoke.start(["run", "w.yaml"]);
     agent.until("SendStreamingMessage", 1).await;
     let pid = format!("in use by process {}", process.pid());
-    for args in [&["run", "w.yaml"][..], &["agents", "list"], &["runs", "list"]] {
+    for args in
+        [&["run", "w.yaml"][..], &["agents", "remove", "it"], &["serve", "--workflows", "."]]
+    {
         let second = convoke.run(args).await;
         assert_eq!(second.stdout, "");
         assert!(second.stderr.contains(&pid), "{}", second.stderr);

@@ -179,6 +179,8 @@ pub(crate) enum RunsCommand {
     },
     /// Show one run: its steps, attempts, artifacts and errors.
     Show { run: String },
+    /// Follow a run until it ends; Ctrl-C leaves it alone.
+    Watch { run: String },
     /// Answer a pause, and drive the run on.
     Reply {
         run: String,

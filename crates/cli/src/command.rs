@@ -9,6 +9,7 @@ mod runs;
 mod send;
 mod serve;
 mod validate;
+mod watch;
 
 use crate::{
     args::{Args, CardCommand, Command},

@@ -1,6 +1,9 @@
 //! How a command ends, and what it says when it does not end well.
 
-use std::{fmt::Display, process::ExitCode};
+use std::{
+    fmt::{self, Display},
+    process::ExitCode,
+};
 
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
@@ -83,6 +86,13 @@ impl Failure {
     }
 }
 
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Said::Plain(text) | Said::Rendered(text)) = &self.said;
+        f.write_str(text)
+    }
+}
+
 impl From<store::StoreError> for Failure {
     fn from(error: store::StoreError) -> Self {
         Self::unavailable(error)
@@ -91,12 +101,7 @@ impl From<store::StoreError> for Failure {
 
 impl From<executor::ExecutorError> for Failure {
     fn from(error: executor::ExecutorError) -> Self {
-        match error {
-            executor::ExecutorError::UnknownRun { .. }
-            | executor::ExecutorError::NotStarted { .. }
-            | executor::ExecutorError::Reply(_) => Self::usage(error),
-            _ => Self::unavailable(error),
-        }
+        if error.is_of_the_question() { Self::usage(error) } else { Self::unavailable(error) }
     }
 }
 

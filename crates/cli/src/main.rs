@@ -3,6 +3,8 @@
 mod args;
 mod command;
 mod content;
+mod drive;
+mod event;
 mod failure;
 mod interrupts;
 mod output;

@@ -1,36 +1,91 @@
 //! The data folder and what is opened in it.
 
-use std::{path::PathBuf, sync::Arc};
+mod borrowed;
+mod occupant;
 
-use executor::{Executor, Runs};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use executor::{Executor, Recorded, RunId, Runs};
 use protocol::outbound::{Outbound, Policy};
 use registry::Registry;
-use store::{AccountId, OpenOptions, SqliteStore, Store};
+use server::local::Local;
+use store::{AccountId, OpenOptions, SqliteStore, Store, StoreError};
 
+pub(crate) use self::borrowed::HandedOver;
+use self::{borrowed::Borrowed, occupant::Occupant};
 use crate::{args::Args, failure::Failure};
 
 /// The account of everything that the command line does on its own data folder.
 pub(crate) const ACCOUNT: &str = "local";
 
-/// An open data folder. Holds its lock until dropped.
+/// How long a folder may be in use by a process that does not listen: it starts, ends, or is about to be done.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How often it is looked at meanwhile.
+const LOOK_AGAIN: Duration = Duration::from_millis(25);
+
+/// A data folder. Holds its lock until dropped, unless another process does.
 pub(crate) struct Place {
+    folder: PathBuf,
     pub(crate) store: Arc<dyn Store>,
+    /// The same store, when another process holds the folder.
+    borrowed: Option<Arc<Borrowed>>,
     pub(crate) outbound: Outbound,
     pub(crate) account: AccountId,
 }
 
+/// How to come at what a folder holds.
+#[derive(Clone)]
+enum Way {
+    /// It is open here.
+    Ours(Arc<SqliteStore>),
+    /// Another process has it open, and answers.
+    Theirs(Arc<Occupant>),
+}
+
 impl Place {
-    /// Opens the data folder, which is made when it is not there.
+    /// Opens the data folder for this process alone. It is made when it is not there.
     pub(crate) async fn open(args: &Args) -> Result<Self, Failure> {
-        let folder = folder(args)?;
-        let store = SqliteStore::open(&folder, OpenOptions::default())?;
-        Ok(Self { store: Arc::new(store), outbound: outbound()?, account: AccountId::new(ACCOUNT) })
+        let place = Self::look(args).await?;
+        match &place.borrowed {
+            Some(borrowed) => Err(borrowed.locked().into()),
+            None => Ok(place),
+        }
     }
 
-    /// An executor that drives runs in it.
+    /// Opens the data folder, or reads it through the process that has it open; then nothing can be written.
+    pub(crate) async fn look(args: &Args) -> Result<Self, Failure> {
+        let (folder, outbound) = (folder(args)?, outbound()?);
+        let account = AccountId::new(ACCOUNT);
+        let (store, borrowed): (Arc<dyn Store>, _) = match find(&folder, &outbound).await? {
+            Way::Ours(store) => (store, None),
+            Way::Theirs(occupant) => {
+                let borrowed = Arc::new(Borrowed::new(&folder, &outbound, occupant));
+                (Arc::clone(&borrowed) as _, Some(borrowed))
+            }
+        };
+        Ok(Self { folder, store, borrowed, outbound, account })
+    }
+
+    /// An executor that drives runs in it, which has to be ours.
     pub(crate) async fn executor(&self) -> Result<Executor, Failure> {
-        let store = Arc::clone(&self.store);
+        let store = self.ours()?;
         Ok(Executor::open(store, self.outbound.clone(), self.account.clone()).await?)
+    }
+
+    /// Lets other commands on the folder ask this process.
+    pub(crate) async fn listen(&self, executor: &Arc<Executor>) -> Result<Local, Failure> {
+        let local = Local::listen(&self.folder, self.ours()?, Arc::clone(executor)).await;
+        local.map_err(|error| {
+            Failure::unavailable(format!(
+                "cannot let other commands reach this process through {}: {error}; check that the data folder is \
+                 writable",
+                self.folder.display()
+            ))
+        })
     }
 
     /// Reads runs in it.
@@ -43,6 +98,60 @@ impl Place {
         Registry::open(Arc::clone(&self.store), self.outbound.clone(), self.account.clone())
             .await
             .map_err(Failure::unavailable)
+    }
+
+    /// The process that holds it, when that is another one.
+    pub(crate) fn occupant(&self) -> Option<String> {
+        self.borrowed.as_ref()?.occupant()
+    }
+
+    /// Whether another process drives a run.
+    pub(crate) async fn is_driven(&self, run: &RunId) -> Result<bool, Failure> {
+        match &self.borrowed {
+            Some(borrowed) => Ok(borrowed.is_driven(run).await?),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether no other process drives a run, and nothing has happened in it since it was looked at.
+    pub(crate) async fn stands_still(&self, recorded: &Recorded) -> Result<bool, Failure> {
+        if self.is_driven(&recorded.id).await? {
+            return Ok(false);
+        }
+        // Its driver may just have finished.
+        let news = self.runs().news(&recorded.id, recorded.seq, Duration::ZERO).await?;
+        Ok(news.is_empty())
+    }
+
+    /// What hands things over to the process that holds it, when that is another one.
+    pub(crate) fn borrowed(&self) -> Option<&Borrowed> {
+        self.borrowed.as_deref()
+    }
+
+    fn ours(&self) -> Result<Arc<dyn Store>, StoreError> {
+        match &self.borrowed {
+            Some(borrowed) => Ok(borrowed.ours()?),
+            None => Ok(Arc::clone(&self.store)),
+        }
+    }
+}
+
+/// Opens a folder, or finds the process that has it open. Waits a little for one that does not listen.
+async fn find(folder: &Path, outbound: &Outbound) -> Result<Way, StoreError> {
+    let since = Instant::now();
+    loop {
+        let locked = match SqliteStore::open(folder, OpenOptions::default()) {
+            Ok(store) => return Ok(Way::Ours(Arc::new(store))),
+            Err(error @ StoreError::Locked { .. }) => error,
+            Err(error) => return Err(error),
+        };
+        if let Some(occupant) = Occupant::find(folder, outbound, &locked).await {
+            return Ok(Way::Theirs(Arc::new(occupant)));
+        }
+        if since.elapsed() > PATIENCE {
+            return Err(locked);
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
     }
 }
 

@@ -108,6 +108,12 @@ impl ExecutorError {
         matches!(self, Self::Store(StoreError::Conflict(_)))
     }
 
+    /// Whether whoever asked has to ask for something else: trying again changes nothing.
+    #[must_use]
+    pub fn is_of_the_question(&self) -> bool {
+        matches!(self, Self::UnknownRun { .. } | Self::NotStarted { .. } | Self::Reply(_))
+    }
+
     /// Whether the run belongs to somebody else now.
     pub(crate) fn is_fenced(&self) -> bool {
         matches!(self, Self::Store(StoreError::Fenced(_)))

@@ -224,6 +224,12 @@ impl Executor {
             .ok_or_else(|| ExecutorError::OwnedElsewhere { run: id.clone() })
     }
 
+    /// Whether a run is driven here now.
+    #[must_use]
+    pub fn is_driving(&self, id: &RunId) -> bool {
+        self.drivers.contains_key(id)
+    }
+
     /// Asks a run that is driven here to stop. Remote Tasks are told; the run ends once they confirm or their
     /// grace is over.
     ///

@@ -17,7 +17,7 @@ const VERSION: u32 = 1;
 const PAGE: usize = 1_000;
 
 /// The table of runs: one row for each, its status only.
-pub(crate) const RUNS: Table = Table::new("runs");
+pub const RUNS: Table = Table::new("runs");
 
 #[derive(Serialize)]
 struct EntryOut<'a> {

@@ -29,7 +29,7 @@ pub use body::{Body, Json};
 pub use error::ExecutorError;
 pub use executor::{Exchange, Executor, NewRun};
 pub use id::{NotARunId, RunId};
-pub use journal::RunSummary;
+pub use journal::{RUNS, RunSummary};
 pub use record::{Opening, Recorded, TaskRecord};
 pub use run::projection::RunState;
 pub use runs::{RunPage, RunQuery, Runs};

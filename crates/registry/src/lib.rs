@@ -35,7 +35,7 @@ pub use drift::Drift;
 pub use error::RegistryError;
 pub use index::{Hit, Index};
 pub use lint::{Finding, is_media_type, lint};
-pub use record::{Details, Record};
+pub use record::{AGENTS, Details, Record};
 pub use registry::{Registry, Removed};
 pub use report::{Applied, Outcome, Report};
 pub use search::{Field, Match};

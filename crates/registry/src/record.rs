@@ -9,7 +9,7 @@ use store::{AccountId, Expect, Row, Table, Tags, Version, Write};
 use crate::{Agent, CardDigest, Curation, History, RegistryError};
 
 /// Where records are kept.
-pub(crate) const AGENTS: Table = Table::new("agents");
+pub const AGENTS: Table = Table::new("agents");
 
 /// What a catalog, or a person who adds an agent, says of it beside its card.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

@@ -5,9 +5,11 @@
 
 mod bind;
 mod card;
+mod drive;
 mod error;
 mod intake;
 mod listing;
+pub mod local;
 mod orchestrator;
 mod receive;
 mod serve;

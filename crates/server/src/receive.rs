@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::{
     BindError, Workflows, bind,
+    drive::{self, has_moved},
     error::{ended, wire},
     intake::{self, Decision},
 };
@@ -118,12 +119,7 @@ impl Receiver {
                 );
             }
         };
-        let mut replied = self.executor.reply(id, step.clone(), message.clone()).await;
-        if let Err(ExecutorError::NotDriven { .. }) = replied {
-            self.executor.resume(id).await?;
-            replied = self.executor.reply(id, step, message.clone()).await;
-        }
-        match replied {
+        match drive::reply(&self.executor, id, step, message).await {
             Ok(_) | Err(ExecutorError::Reply(ReplyError::Ambiguous { .. })) => Ok(id.clone()),
             Err(error) => Err(error.into()),
         }
@@ -187,30 +183,8 @@ impl Receiver {
 
     /// Cancels a Task: before its run, or through its run. Returns when that is under way.
     pub(crate) async fn cancel(&self, id: &RunId) -> Result<(), Error> {
-        if let TaskRecord::Opening(opening) = self.executor.runs().task(id).await.map_err(wire)? {
-            match self.executor.abandon(&opening).await {
-                Err(error) if has_moved(&error) => (),
-                done => return done.map_err(wire),
-            }
-        }
-        match self.executor.cancel(id).await {
-            Err(ExecutorError::NotDriven { .. }) => {
-                self.executor.resume(id).await.map_err(wire)?;
-                match self.executor.cancel(id).await {
-                    // It has ended meanwhile.
-                    Err(ExecutorError::NotDriven { .. }) => Ok(()),
-                    canceled => canceled.map_err(wire),
-                }
-            }
-            canceled => canceled.map_err(wire),
-        }
+        drive::cancel(&self.executor, id).await.map_err(wire)
     }
-}
-
-/// Whether the Task became another one between a look at it and the attempt to change it.
-fn has_moved(error: &ExecutorError) -> bool {
-    error.is_conflict()
-        || matches!(error, ExecutorError::OwnedElsewhere { .. } | ExecutorError::NotDriven { .. })
 }
 
 /// Why a Message was not taken in.

@@ -22,7 +22,13 @@ use crate::{
 };
 
 pub(crate) async fn run(args: &Args, command: &AgentsCommand) -> Result<Exit, Failure> {
-    let place = Place::open(args).await?;
+    let place = match command {
+        AgentsCommand::List { .. }
+        | AgentsCommand::Search { .. }
+        | AgentsCommand::Show { .. }
+        | AgentsCommand::Apply { dry_run: true, .. } => Place::look(args).await?,
+        _ => Place::open(args).await?,
+    };
     let registry = place.registry().await?;
     match command {
         AgentsCommand::Add { from, name, approve } => {

@@ -14,7 +14,7 @@ use crate::{
 
 pub(crate) async fn run(args: &Args, file: &Path, format: PlanFormat) -> Result<Exit, Failure> {
     let workflow = workflow_file::load(&workflow_file::find(&file.to_string_lossy()))?;
-    let place = Place::open(args).await?;
+    let place = Place::look(args).await?;
     let plan = workflow_file::bind(&place, workflow).await?;
     match format {
         _ if args.json => output::json(&planner::show::json(&plan))?,

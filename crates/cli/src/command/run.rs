@@ -4,19 +4,19 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use anstream::eprintln;
 use executor::{
-    Executor, NewRun, Recorded, RunId, Runs,
-    run::{Outcome, PauseKind, StepId},
+    ExecutorError, NewRun, Recorded, RunId,
+    run::{Outcome, PauseKind, RunEvent, StepId},
 };
-use protocol::v1::{Message, Part};
 
 use crate::{
     args::{Args, RunArgs},
     content,
+    drive::{Drive, Here},
     failure::{Exit, Failure},
     interrupts::Interrupts,
     place::Place,
     progress::{Progress, asked},
-    prompt::Prompt,
+    prompt::{Prompt, Question},
     workflow_file,
 };
 
@@ -25,35 +25,36 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 
 pub(crate) async fn run(args: &Args, run: &RunArgs) -> Result<Exit, Failure> {
     let started = match &run.resume {
-        Some(id) => resume(args, id).await?,
+        Some(id) => take_up(id, Place::open(args).await?).await?,
         None => start(args, run).await?,
     };
     attend(args, run.out.as_deref(), started).await
 }
 
-/// Answers a pause of a run that stands still, and drives it on.
+/// Answers a pause, and follows the run: driven on here, or by the process that holds the folder.
 pub(crate) async fn reply(
     args: &Args,
     run: &str,
     step: Option<StepId>,
     text: &str,
 ) -> Result<Exit, Failure> {
-    let started = resume(args, run).await?;
-    if started.executor.runs().read(&started.id).await?.run.outcome().is_some() {
+    let mut started = take_up(run, Place::look(args).await?).await?;
+    if started.drive.runs().read(&started.id).await?.run.outcome().is_some() {
         return Err(Failure::usage(format!("run {run} has ended and waits for no answer")));
     }
-    started.executor.reply(&started.id, step, Message::user(vec![Part::text(text)])).await?;
+    started.drive.reply(&started.id, step, text).await?;
     attend(args, None, started).await
 }
 
-/// Cancels a run that stands still.
+/// Cancels a run, and follows it to its end.
 pub(crate) async fn cancel(args: &Args, run: &str) -> Result<Exit, Failure> {
-    let started = resume(args, run).await?;
-    if started.executor.runs().read(&started.id).await?.run.outcome().is_some() {
+    let mut started = take_up(run, Place::look(args).await?).await?;
+    if started.drive.runs().read(&started.id).await?.run.outcome().is_some() {
         return Err(Failure::usage(format!("run {run} has ended already")));
     }
-    started.executor.cancel(&started.id).await?;
-    match attend(args, None, Started { is_canceling: true, ..started }).await? {
+    started.drive.cancel(&started.id).await?;
+    started.is_canceling = true;
+    match attend(args, None, started).await? {
         // What was asked for.
         Exit::Interrupted => Ok(Exit::Ok),
         exit => Ok(exit),
@@ -62,24 +63,28 @@ pub(crate) async fn cancel(args: &Args, run: &str) -> Result<Exit, Failure> {
 
 /// Shows a run until it ends, is left, or waits for people.
 async fn attend(args: &Args, out: Option<&Path>, mut started: Started) -> Result<Exit, Failure> {
-    let runs = started.executor.runs();
-    let mut recorded = runs.read(&started.id).await?;
+    let mut recorded = started.drive.runs().read(&started.id).await?;
     let mut progress = Progress::new(&recorded);
-    let exit = watch(&mut started, &runs, &mut recorded, &mut progress).await;
+    let exit = follow(&mut started, &mut recorded, &mut progress).await;
     progress.finish(&recorded);
     match exit? {
-        Some(exit) => Ok(exit),
+        // At once.
+        Some(Exit::Interrupted) => Ok(Exit::Interrupted),
+        Some(exit) => {
+            started.drive.leave().await;
+            Ok(exit)
+        }
         None => {
-            content::show_run(args, out, &runs, &recorded).await?;
-            started.executor.shutdown().await?;
+            content::show_run(args, out, &started.drive.runs(), &recorded).await?;
+            started.drive.finish().await?;
             Ok(exit_of(recorded.run.outcome()))
         }
     }
 }
 
-/// A run that is driven here.
+/// A run that is attended here, wherever it is driven.
 struct Started {
-    executor: Executor,
+    drive: Drive,
     id: RunId,
     /// Listening since before anything was sent: from then on Ctrl-C has agents to tell.
     interrupts: Interrupts,
@@ -94,7 +99,6 @@ async fn start(args: &Args, run: &RunArgs) -> Result<Started, Failure> {
     let start = workflow_file::start(&workflow, run)?;
     let place = Place::open(args).await?;
     let plan = workflow_file::bind(&place, workflow).await?;
-    let executor = place.executor().await?;
     let new = NewRun {
         plan: Arc::new(plan),
         inputs: start.inputs,
@@ -103,80 +107,116 @@ async fn start(args: &Args, run: &RunArgs) -> Result<Started, Failure> {
         context_id: None,
         opening: None,
     };
+    let here = Here::open(&place).await?;
     let interrupts = Interrupts::new().map_err(Failure::unavailable)?;
-    let id = executor.start(new).await?;
-    Ok(Started { executor, id, interrupts, is_canceling: false })
+    let id = here.executor.start(new).await?;
+    Ok(Started { drive: Drive::Here(here), id, interrupts, is_canceling: false })
 }
 
-async fn resume(args: &Args, id: &str) -> Result<Started, Failure> {
+async fn take_up(id: &str, place: Place) -> Result<Started, Failure> {
     let id: RunId = id.parse().map_err(Failure::usage)?;
-    let place = Place::open(args).await?;
-    let executor = place.executor().await?;
     let interrupts = Interrupts::new().map_err(Failure::unavailable)?;
-    executor.resume(&id).await?;
-    Ok(Started { executor, id, interrupts, is_canceling: false })
+    let drive = Drive::take_up(place, &id).await?;
+    Ok(Started { drive, id, interrupts, is_canceling: false })
 }
 
-/// Shows progress until the run ends. `Some` when a second Ctrl-C says to leave it where it stands.
-async fn watch(
+/// What there is to react to.
+enum Woke {
+    News(Vec<RunEvent>),
+    Interrupted,
+    Stopped(ExecutorError),
+    Said(Question, String),
+}
+
+/// Shows progress until the run ends. `Some` when it is left where it stands: it waits for people, or Ctrl-C said so.
+async fn follow(
     started: &mut Started,
-    runs: &Runs,
     recorded: &mut Recorded,
     progress: &mut Progress,
 ) -> Result<Option<Exit>, Failure> {
-    enum Woke {
-        News,
-        Interrupted,
-        Stopped(executor::ExecutorError),
-        Said(StepId, String),
-    }
-    let Started { executor, id, interrupts, is_canceling, .. } = started;
     let mut prompt = Prompt::new();
     while recorded.run.outcome().is_none() {
-        if !*is_canceling {
+        if !started.is_canceling {
             if !prompt.is_possible() && recorded.run.is_waiting_for_people() {
                 return Ok(Some(leave_paused(recorded)));
             }
             prompt.ask(recorded, progress);
         }
+        let runs = started.drive.runs();
         let woke = tokio::select! {
-            events = runs.follow(recorded, PATIENCE) => {
-                for event in events? {
-                    progress.tell(recorded, &event);
-                }
-                Woke::News
-            }
-            () = interrupts.next() => Woke::Interrupted,
-            Err(error) = executor.finished(id) => Woke::Stopped(error),
-            (step, text) = prompt.answered() => Woke::Said(step, text),
+            events = runs.follow(recorded, PATIENCE) => Woke::News(events?),
+            () = started.interrupts.next() => Woke::Interrupted,
+            Err(error) = started.drive.stopped(&started.id) => Woke::Stopped(error),
+            (question, text) = prompt.answered() => Woke::Said(question, text),
         };
         match woke {
-            Woke::News => (),
-            Woke::Stopped(error) => return Err(error.into()),
-            Woke::Said(step, text) => {
-                let taken =
-                    executor.reply(id, Some(step), Message::user(vec![Part::text(text)])).await;
-                // The step may have gone on, or be over, while somebody was typing.
-                if let Err(error) = taken {
-                    progress.say(&error.to_string());
+            Woke::News(events) => {
+                for event in &events {
+                    progress.tell(recorded, event);
+                }
+                if events.is_empty() {
+                    started.keep_going(recorded).await?;
                 }
             }
-            Woke::Interrupted if !*is_canceling => {
-                *is_canceling = true;
-                progress.say("canceling: the agents are being told; Ctrl-C again leaves at once");
-                executor.cancel(id).await?;
-            }
+            Woke::Stopped(error) => return Err(error.into()),
+            Woke::Said(question, text) => started.said(recorded, progress, question, &text).await,
             Woke::Interrupted => {
-                eprintln!("left; `convoke run --resume {id}` goes on from here");
-                return Ok(Some(Exit::Interrupted));
+                if let Some(exit) = started.interrupt(progress).await? {
+                    return Ok(Some(exit));
+                }
             }
         }
     }
     Ok(None)
 }
 
+impl Started {
+    /// Goes on here when the process that drove the run is gone.
+    async fn keep_going(&mut self, recorded: &Recorded) -> Result<(), Failure> {
+        if self.drive.keep_going(recorded).await? && self.is_canceling {
+            // Nobody knows whether it had been written down that the run is to end.
+            self.drive.cancel(&self.id).await?;
+        }
+        Ok(())
+    }
+
+    /// Hands on what was typed. The step may have gone on, or be over, while somebody was typing.
+    async fn said(
+        &mut self,
+        recorded: &Recorded,
+        progress: &Progress,
+        question: Question,
+        text: &str,
+    ) {
+        if !question.is_among(recorded.run.pauses()) {
+            progress.say("that question has been answered elsewhere; nothing was sent");
+            return;
+        }
+        if let Err(error) = self.drive.reply(&self.id, Some(question.step), text).await {
+            progress.say(&error.to_string());
+        }
+    }
+
+    /// Cancels what is driven here; a second Ctrl-C leaves at once. What is driven elsewhere is only left.
+    async fn interrupt(&mut self, progress: &Progress) -> Result<Option<Exit>, Failure> {
+        let id = &self.id;
+        if let Some(elsewhere) = self.drive.elsewhere() {
+            eprintln!("left; the run goes on in {elsewhere}");
+            return Ok(Some(Exit::Interrupted));
+        }
+        if self.is_canceling {
+            eprintln!("left; `convoke run --resume {id}` goes on from here");
+            return Ok(Some(Exit::Interrupted));
+        }
+        self.is_canceling = true;
+        progress.say("canceling: the agents are being told; Ctrl-C again leaves at once");
+        self.drive.cancel(&self.id).await?;
+        Ok(None)
+    }
+}
+
 /// Says what the run waits for, and how to answer.
-fn leave_paused(recorded: &Recorded) -> Exit {
+pub(crate) fn leave_paused(recorded: &Recorded) -> Exit {
     let id = &recorded.id;
     for (step, pause) in recorded.run.pauses() {
         match pause.kind {
@@ -193,7 +233,7 @@ fn leave_paused(recorded: &Recorded) -> Exit {
     Exit::Paused
 }
 
-fn exit_of(outcome: Option<&Outcome>) -> Exit {
+pub(crate) fn exit_of(outcome: Option<&Outcome>) -> Exit {
     match outcome {
         Some(Outcome::Completed(_)) => Exit::Ok,
         Some(Outcome::Canceled) => Exit::Interrupted,

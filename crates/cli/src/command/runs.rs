@@ -13,15 +13,14 @@ use crate::{
 };
 
 pub(crate) async fn run(args: &Args, command: &RunsCommand) -> Result<Exit, Failure> {
-    let place = match command {
-        RunsCommand::Reply { run, answer } => return reply(args, run, answer).await,
-        RunsCommand::Cancel { run } => return super::run::cancel(args, run).await,
-        RunsCommand::List { .. } | RunsCommand::Show { .. } => Place::open(args).await?,
-    };
     match command {
-        RunsCommand::Reply { .. } | RunsCommand::Cancel { .. } => Ok(Exit::Ok),
-        RunsCommand::List { limit } => list(args, &place, usize::from(*limit)).await,
-        RunsCommand::Show { run } => show(args, &place, run).await,
+        RunsCommand::List { limit } => {
+            list(args, &Place::look(args).await?, usize::from(*limit)).await
+        }
+        RunsCommand::Show { run } => show(args, &Place::look(args).await?, run).await,
+        RunsCommand::Watch { run } => super::watch::run(args, run).await,
+        RunsCommand::Reply { run, answer } => reply(args, run, answer).await,
+        RunsCommand::Cancel { run } => super::run::cancel(args, run).await,
     }
 }
 
@@ -85,7 +84,10 @@ async fn show(args: &Args, place: &Place, run: &str) -> Result<Exit, Failure> {
         println!("{DIM}error{DIM:#} {}", content::clean(error));
     }
     if report.state == "working" {
-        println!("{DIM}go on with{DIM:#} convoke run --resume {}", report.run);
+        match place.is_driven(&id).await? {
+            true => println!("{DIM}follow with{DIM:#} convoke runs watch {}", report.run),
+            false => println!("{DIM}go on with{DIM:#} convoke run --resume {}", report.run),
+        }
     }
     for step in &report.steps {
         print_step(step);

@@ -10,6 +10,7 @@ use url::Url;
 
 use crate::{
     args::{Args, ServeArgs},
+    drive::Here,
     failure::{Exit, Failure},
     interrupts::Stops,
     output,
@@ -34,6 +35,7 @@ pub(crate) async fn run(args: &Args, serve: &ServeArgs) -> Result<Exit, Failure>
     let registry = Arc::new(place.registry().await?);
     let executor = Arc::new(place.executor().await?);
     let resumed = executor.resume_all().await?;
+    let here = Here::over(&place, Arc::clone(&executor)).await?;
     if !resumed.is_empty() {
         eprintln!("goes on with {} unfinished runs", resumed.len());
     }
@@ -57,6 +59,7 @@ pub(crate) async fn run(args: &Args, serve: &ServeArgs) -> Result<Exit, Failure>
             }
         }
     };
+    here.close().await;
     served.map(|()| Exit::Ok).map_err(failure)
 }
 

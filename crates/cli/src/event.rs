@@ -1,0 +1,287 @@
+//! An event of a run as a line of JSON. It says what the event itself holds, so that a late watcher reads the same
+//! lines as an early one; bodies (Messages, results, plans) are left to `runs show`.
+
+use executor::run::{Next, Outcome, PauseKind, RemoteTask, RunEvent};
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// One line.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Line<'a> {
+    event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempt: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workflow: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<&'a str>,
+    /// What a pause waits for: `input` or `auth`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits_for: Option<&'static str>,
+    /// What the agent asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<String>,
+    /// Why a step is skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// When a failed attempt is followed by another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_at: Option<Timestamp>,
+    /// Whether the agent confirmed that its Task is canceled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed: Option<bool>,
+    /// How the run ended: `completed`, `failed` or `canceled`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<&'static str>,
+}
+
+/// The line of an event.
+pub(crate) fn line(event: &RunEvent) -> Line<'_> {
+    let step = event.step().map(executor::run::StepId::as_str);
+    Line { step, ..about(event) }
+}
+
+/// All but the step.
+fn about(event: &RunEvent) -> Line<'_> {
+    match event {
+        RunEvent::RunDeferred { at, .. } => of_run("run_deferred", *at),
+        RunEvent::RunRejected { at, .. } => of_run("run_rejected", *at),
+        RunEvent::RunStarted { at, header } => Line {
+            workflow: Some(&header.workflow),
+            context_id: Some(&header.context_id),
+            ..of_run("run_started", *at)
+        },
+        RunEvent::RunResumed { at } => of_run("run_resumed", *at),
+        RunEvent::StepSkipped { at, reason, .. } => {
+            Line { reason: Some(reason.to_string()), ..of_run("step_skipped", *at) }
+        }
+        RunEvent::StepFailed { at, error, .. } => {
+            Line { error: Some(error.message.clone()), ..of_run("step_failed", *at) }
+        }
+        RunEvent::CancelRequested { at } => of_run("cancel_requested", *at),
+        RunEvent::RunTimedOut { at } => of_run("run_timed_out", *at),
+        RunEvent::RunFinished { at, outcome } => finished(*at, outcome),
+        RunEvent::AttemptStarted { .. }
+        | RunEvent::ContextRefused { .. }
+        | RunEvent::AttemptBound { .. }
+        | RunEvent::AttemptPaused { .. }
+        | RunEvent::AttemptUnpaused { .. }
+        | RunEvent::AttemptAnswered { .. }
+        | RunEvent::AnswerDelivered { .. }
+        | RunEvent::AttemptFailed { .. }
+        | RunEvent::StepCompleted { .. }
+        | RunEvent::AttemptCanceled { .. } => of_attempt(event),
+    }
+}
+
+fn of_attempt(event: &RunEvent) -> Line<'_> {
+    let attempt_of = |event, attempt: &u32, at: Option<&Timestamp>| Line {
+        event,
+        attempt: Some(*attempt),
+        at: at.copied(),
+        ..Line::default()
+    };
+    match event {
+        RunEvent::AttemptStarted { attempt, at, intent, .. } => {
+            Line { agent: Some(&intent.agent), ..attempt_of("attempt_started", attempt, Some(at)) }
+        }
+        RunEvent::ContextRefused { attempt, .. } => attempt_of("context_refused", attempt, None),
+        RunEvent::AttemptBound { attempt, task, .. } => {
+            Line { task_id: Some(id(task)), ..attempt_of("attempt_bound", attempt, None) }
+        }
+        RunEvent::AttemptPaused { attempt, at, task, pause, .. } => Line {
+            task_id: Some(id(task)),
+            waits_for: Some(match pause.kind {
+                PauseKind::Input => "input",
+                PauseKind::Auth => "auth",
+            }),
+            question: pause.text(),
+            ..attempt_of("attempt_paused", attempt, Some(at))
+        },
+        RunEvent::AttemptUnpaused { attempt, at, .. } => {
+            attempt_of("attempt_unpaused", attempt, Some(at))
+        }
+        RunEvent::AttemptAnswered { attempt, at, .. } => {
+            attempt_of("attempt_answered", attempt, Some(at))
+        }
+        RunEvent::AnswerDelivered { attempt, .. } => attempt_of("answer_delivered", attempt, None),
+        RunEvent::AttemptFailed { attempt, at, error, next, .. } => Line {
+            error: Some(error.message.clone()),
+            retry_at: match next {
+                Next::Retry { at } => Some(*at),
+                Next::GiveUp { .. } => None,
+            },
+            ..attempt_of("attempt_failed", attempt, Some(at))
+        },
+        RunEvent::StepCompleted { attempt, at, task, .. } => Line {
+            task_id: task.as_ref().map(id),
+            ..attempt_of("step_completed", attempt, Some(at))
+        },
+        RunEvent::AttemptCanceled { attempt, at, confirmed, .. } => Line {
+            confirmed: Some(*confirmed),
+            ..attempt_of("attempt_canceled", attempt, Some(at))
+        },
+        _ => Line::default(),
+    }
+}
+
+fn of_run(event: &'static str, at: Timestamp) -> Line<'static> {
+    Line { event, at: Some(at), ..Line::default() }
+}
+
+fn finished(at: Timestamp, outcome: &Outcome) -> Line<'static> {
+    let (state, error) = match outcome {
+        Outcome::Completed(_) => ("completed", None),
+        Outcome::Failed(error) => ("failed", Some(error.to_string())),
+        Outcome::Canceled => ("canceled", None),
+    };
+    Line { state: Some(state), error, ..of_run("run_finished", at) }
+}
+
+fn id(task: &RemoteTask) -> &str {
+    &task.task_id
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use executor::{
+        Body, Json,
+        run::{Intent, Pause, RunError, SkipReason, StepId},
+    };
+    use planner::{ErrorClass, StepError};
+    use protocol::{card::Binding, client::Interface};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const AT: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn told(event: &RunEvent) -> Value {
+        serde_json::to_value(line(event)).expect("a line is JSON")
+    }
+
+    fn body() -> Body {
+        Body::Inline(Json::of(&json!({"secret": "body"})).expect("JSON"))
+    }
+
+    fn error() -> StepError {
+        let class = ErrorClass::Failed;
+        StepError { step: "a".to_owned(), class, message: "broke".to_owned(), attempt: 2 }
+    }
+
+    #[test]
+    fn a_failed_attempt_says_why_and_whether_another_one_follows() {
+        let failed = |next| RunEvent::AttemptFailed {
+            step: StepId::new("a"),
+            attempt: 2,
+            at: AT,
+            error: error(),
+            next,
+            remote_ended: true,
+        };
+        let mut expected = json!({
+            "event": "attempt_failed", "at": AT, "step": "a", "attempt": 2, "error": "broke", "retry_at": AT,
+        });
+        assert_eq!(told(&failed(Next::Retry { at: AT })), expected);
+        expected.as_object_mut().expect("an object").remove("retry_at");
+        assert_eq!(told(&failed(Next::GiveUp { result: body() })), expected);
+    }
+
+    #[test]
+    fn a_step_that_does_not_run_or_fails_says_why() {
+        let step = StepId::new("a");
+        let reason = SkipReason::When { condition: "false".to_owned() };
+        let skipped = told(&RunEvent::StepSkipped { step: step.clone(), at: AT, reason });
+        assert_eq!(skipped["reason"], "`when: false` is false");
+        let failed = RunEvent::StepFailed { step, at: AT, result: body(), error: error() };
+        let expected = json!({"event": "step_failed", "at": AT, "step": "a", "error": "broke"});
+        assert_eq!(told(&failed), expected);
+    }
+
+    #[test]
+    fn a_pause_says_what_it_waits_for() {
+        let task = RemoteTask { task_id: "t".to_owned(), context_id: "c".to_owned() };
+        let pause = Pause { kind: PauseKind::Auth, message_id: None, question: None };
+        let (step, attempt) = (StepId::new("a"), 1);
+        let paused = RunEvent::AttemptPaused { step, attempt, at: AT, task, pause };
+        assert_eq!(
+            (&told(&paused)["waits_for"], &told(&paused)["task_id"]),
+            (&json!("auth"), &json!("t"))
+        );
+    }
+
+    #[test]
+    fn a_canceled_attempt_says_whether_the_agent_confirmed() {
+        for confirmed in [true, false] {
+            let (step, attempt) = (StepId::new("a"), 1);
+            let canceled = RunEvent::AttemptCanceled { step, attempt, at: AT, confirmed };
+            assert_eq!(told(&canceled)["confirmed"], confirmed);
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_run_says_how_it_ended() {
+        let failure = RunError { step: Some(StepId::new("a")), error: error() };
+        for (outcome, state, error) in [
+            (Outcome::Completed(body()), "completed", Value::Null),
+            (Outcome::Failed(failure), "failed", json!("step `a` failed (attempt 2): broke")),
+            (Outcome::Canceled, "canceled", Value::Null),
+        ] {
+            let line = told(&RunEvent::RunFinished { at: AT, outcome });
+            assert_eq!((&line["state"], &line["error"]), (&json!(state), &error));
+        }
+    }
+
+    #[test]
+    fn every_line_has_the_name_that_the_journal_gives_to_the_event_and_no_body() {
+        let step = || StepId::new("a");
+        let interface = Interface {
+            url: "http://x".to_owned(),
+            binding: Binding::JsonRpc,
+            tenant: String::new(),
+            version: "1.0".to_owned(),
+        };
+        let message_id = "m".to_owned();
+        let agent = "it".to_owned();
+        let intent =
+            Arc::new(Intent { message_id, agent, interface, streaming: true, message: body() });
+        let (attempt, at) = (1, AT);
+        for event in [
+            RunEvent::RunResumed { at },
+            RunEvent::CancelRequested { at },
+            RunEvent::RunTimedOut { at },
+            RunEvent::AttemptStarted { step: step(), attempt, at, intent: Arc::clone(&intent) },
+            RunEvent::ContextRefused { step: step(), attempt, intent: Arc::clone(&intent) },
+            RunEvent::AttemptUnpaused { step: step(), attempt, at },
+            RunEvent::AttemptAnswered {
+                step: step(),
+                attempt,
+                at,
+                turn: 1,
+                intent,
+                said: Some(body()),
+            },
+            RunEvent::AnswerDelivered { step: step(), attempt },
+            RunEvent::StepCompleted { step: step(), attempt, at, task: None, result: body() },
+        ] {
+            let journal = serde_json::to_value(&event).expect("an event is JSON");
+            let name = journal.as_object().and_then(|event| event.keys().next()).expect("a name");
+            let line = told(&event);
+            assert_eq!(line["event"], json!(name));
+            assert!(!line.to_string().contains("secret"), "{line}");
+            assert_eq!(line.get("step").is_some(), event.step().is_some());
+        }
+    }
+}
