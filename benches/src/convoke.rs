@@ -70,6 +70,8 @@ impl Convoke {
             context_id: None,
             message: None,
             opening: None,
+            accepts: Vec::new(),
+            once: None,
         };
         let id = self.executor.start(new).await?;
         let outcome = self.executor.finished(&id).await?;

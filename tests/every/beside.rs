@@ -258,7 +258,8 @@ async fn every_command_works_beside_a_server() {
     let watched = watch.end().await.exits(0);
     let turn = ["attempt_paused", "attempt_answered", "answer_delivered"];
     let events = ["run_started", "attempt_started"].into_iter().chain(turn).chain(turn);
-    let events: Vec<&str> = events.chain(["step_completed", "run_finished"]).collect();
+    let events: Vec<&str> =
+        events.chain(["artifact_chunked", "step_completed", "run_finished"]).collect();
     assert_eq!(names(&lines(&watched)), events);
     let shown = convoke.run(["--json", "runs", "show", &id]).await.exits(0);
     assert_eq!(shown.stdout, done.stdout);

@@ -2,7 +2,10 @@
 
 mod answers;
 mod beside;
+mod bursts;
 mod cards;
+mod chunks;
+mod configuration;
 mod crash;
 mod demo;
 mod directory;
@@ -16,6 +19,7 @@ mod records;
 mod running;
 mod sending;
 mod serve;
+mod served;
 mod settings;
 
 /// Hides what differs from run to run before a snapshot is compared: ports, ids, times, folders.

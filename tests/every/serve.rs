@@ -1,77 +1,19 @@
 //! `convoke serve`: the real binary, an A2A client in front, agents behind, and kills.
 
 use examples::{Kind, Options};
-use futures_util::StreamExt as _;
 use insta::assert_snapshot;
-use protocol::{
-    card::Binding,
-    client::{Client, Interface},
-    outbound::{Outbound, Policy},
-    v1::{
-        GetTaskRequest, Message, Part, SendMessageConfiguration, SendMessageRequest,
-        SubscribeToTaskRequest, Task, TaskState, send_message_response::Payload,
-    },
-};
+use protocol::v1::{Task, TaskState};
 use tests::{
-    PATIENCE,
     agent::{example, one_step},
     convoke::{Convoke, Process},
 };
 
-use crate::steady;
+use crate::{
+    served::{SERVE, Served, said},
+    steady,
+};
 
-/// A serving process, and a client of it.
-struct Served {
-    process: Process,
-    client: Client,
-}
-
-const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
-
-impl Served {
-    async fn start(convoke: &Convoke) -> Self {
-        let mut process = convoke.start(SERVE);
-        let line = process.until("its card: ").await;
-        let (_, card) = line.split_once("its card: ").expect("the line that was waited for");
-        let url = card.strip_suffix("/.well-known/agent-card.json").expect("the card's address");
-        let outbound = Outbound::new(Policy::loopback()).expect("a client");
-        let interface = Interface {
-            url: url.to_owned(),
-            binding: Binding::JsonRpc,
-            tenant: String::new(),
-            version: "1.0".to_owned(),
-        };
-        Self { process, client: Client::new(outbound, interface).expect("a client") }
-    }
-
-    async fn send(&self, message: Message, return_immediately: bool) -> Task {
-        let configuration = SendMessageConfiguration { return_immediately, ..Default::default() };
-        let request = SendMessageRequest { configuration: Some(configuration), ..message.into() };
-        match self.client.send_message(request, PATIENCE).await.expect("an answer").payload {
-            Some(Payload::Task(task)) => task,
-            other => panic!("no Task: {other:?}"),
-        }
-    }
-
-    async fn get(&self, id: &str) -> Task {
-        let request = GetTaskRequest { id: id.to_owned(), ..Default::default() };
-        self.client.get_task(request, PATIENCE).await.expect("a Task")
-    }
-
-    /// Follows a Task to its end, and returns the states that it was told.
-    async fn follow(&self, id: &str) -> Vec<TaskState> {
-        let request = SubscribeToTaskRequest { id: id.to_owned(), ..Default::default() };
-        let stream = self.client.subscribe_to_task(request, PATIENCE).await.expect("a stream");
-        let states = stream.filter_map(async |event| event.expect("an event").state()).collect();
-        tokio::time::timeout(PATIENCE, states).await.expect("it ends")
-    }
-}
-
-fn said(text: &str) -> Message {
-    Message::user(vec![Part::text(text)])
-}
-
-fn text(task: &Task) -> String {
+pub(crate) fn text(task: &Task) -> String {
     assert_eq!(task.state(), TaskState::Completed, "{task:?}");
     task.artifacts[0].text()
 }
@@ -93,7 +35,7 @@ async fn a_run_that_is_killed_with_its_server_goes_on_under_the_same_task() {
     let served = Served::start(&convoke).await;
     let states = served.follow(&task.id).await;
     assert_eq!(states.last(), Some(&TaskState::Completed));
-    let done = served.get(&task.id).await;
+    let done = served.task(&task.id).await;
     assert_eq!((text(&done), &done.context_id), ("10ms".to_owned(), &task.context_id));
     assert_eq!(done.history, task.history);
     let mut sent: Vec<String> = agent.calls.all().into_iter().map(|it| it.message_id).collect();
@@ -111,7 +53,7 @@ async fn a_pause_outlives_its_server_and_the_answer_reaches_the_task_that_asked(
     assert_eq!(asked.status_text().as_deref(), Some("What should it say?"));
     served.process.kill().await;
     let served = Served::start(&convoke).await;
-    assert_eq!(served.get(&asked.id).await, asked);
+    assert_eq!(served.task(&asked.id).await, asked);
     let again = served.send(said("Yes").with_task(&asked.id), false).await;
     assert_eq!(again.status_text().as_deref(), Some("To whom?"));
     served.process.kill().await;
@@ -194,18 +136,32 @@ async fn what_cannot_be_served_says_so() {
     exit 2
     error: cannot read the folder of workflows workflows: No such file or directory (os error 2); name another one with --workflows
     ");
-    assert_snapshot!(everywhere, @r"
+    assert_snapshot!(everywhere, @r##"
     exit 2
-    error: 0.0.0.0:8100 is not a loopback address: whoever reaches the server may run workflows, so it listens on this machine only until it can tell callers apart; use 127.0.0.1:PORT or [::1]:PORT
-    ");
+    config::invalid-value
+
+      × 0.0.0.0:8100 is not a loopback address
+       ╭─[--listen:1:1]
+     1 │ 0.0.0.0:8100
+       · ────────────
+       ╰────
+      help: whoever reaches the server may run workflows, so it listens on this machine only until it
+            can tell callers apart; use 127.0.0.1:PORT or [::1]:PORT
+    "##);
     assert_snapshot!(twice, @r"
     exit 3
     there is no workflow in workflows: every Message will be rejected
     error: cannot listen on 127.0.0.1:PORT: Address already in use (os error 98); another process listens there; stop it, or choose another port with --listen
     ");
-    assert_snapshot!(url, @r"
+    assert_snapshot!(url, @r##"
     exit 2
-    there is no workflow in workflows: every Message will be rejected
-    error: `ftp://example.com/` cannot be the URL of an agent: write http:// or https://, a host, and no query
-    ");
+    config::invalid-value
+
+      × this cannot be the URL of an agent
+       ╭─[--public-url:1:1]
+     1 │ ftp://example.com/
+       · ──────────────────
+       ╰────
+      help: write http:// or https://, a host, and no user, query or fragment
+    "##);
 }

@@ -3,78 +3,15 @@
 // Takes the URLs of an `echo` and of an `asks` agent; exits with 0 when each answer is as A2A 1.0
 // wants it. `client.py` does the same with the Python SDK.
 
-import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
-
-import { Role, TaskState, taskStateToJSON } from "@a2a-js/sdk";
-import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from "@a2a-js/sdk/client";
-import { GrpcTransportFactory } from "@a2a-js/sdk/client/grpc";
+import { TaskState } from "@a2a-js/sdk";
+import { ClientFactory } from "@a2a-js/sdk/client";
 import {
   TaskNotCancelableError,
   TaskNotFoundError,
   UnsupportedOperationError,
 } from "@a2a-js/sdk/errors";
 
-const BINDINGS = {
-  JSONRPC: JsonRpcTransportFactory,
-  "HTTP+JSON": RestTransportFactory,
-  GRPC: GrpcTransportFactory,
-};
-
-/** Compares what was found with what was wanted, and counts. */
-class Checks {
-  count = 0;
-
-  constructor(binding) {
-    this.binding = binding;
-  }
-
-  expect(what, found, wanted) {
-    assert.deepEqual({ [`${this.binding}, ${what}`]: found }, { [`${this.binding}, ${what}`]: wanted });
-    this.count += 1;
-  }
-
-  state(what, status, wanted) {
-    this.expect(what, taskStateToJSON(status.state), `TASK_STATE_${wanted}`);
-  }
-
-  async refused(what, call, error) {
-    await assert.rejects(call, error, `${this.binding}, ${what}`);
-    this.count += 1;
-  }
-}
-
-function request(text, task) {
-  const message = {
-    messageId: randomUUID(),
-    contextId: task?.contextId ?? "",
-    taskId: task?.id ?? "",
-    role: Role.ROLE_USER,
-    parts: [{ content: { $case: "text", value: text }, filename: "", mediaType: "" }],
-    extensions: [],
-    referenceTaskIds: [],
-  };
-  return { tenant: "", message, configuration: undefined, metadata: undefined };
-}
-
-const list = (contextId, status = TaskState.TASK_STATE_UNSPECIFIED) => ({
-  tenant: "",
-  contextId,
-  status,
-  pageToken: "",
-  statusTimestampAfter: undefined,
-});
-
-const named = (id) => ({ tenant: "", id });
-
-const texts = ({ parts }) => parts.map(({ content }) => content).filter(({ $case }) => $case === "text");
-const text = (message) => texts(message).map(({ value }) => value).join("");
-
-async function collect(stream) {
-  const events = [];
-  for await (const { payload } of stream) events.push(payload);
-  return events;
-}
+import { BINDINGS, Checks, collect, list, named, request, text } from "./checks.js";
 
 /** Send, stream, get, list, and what must be refused of a finished Task. */
 async function checkEcho(check, client) {

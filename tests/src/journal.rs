@@ -1,6 +1,9 @@
 //! What a run has left in its data folder, read after its process is gone.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use serde_json::Value;
 use store::{AccountId, JournalId, OpenOptions, Order, PageQuery, Seq, SqliteStore, Store, Table};
@@ -19,15 +22,26 @@ pub struct Journal {
     pub events: Vec<(String, Value)>,
 }
 
-/// An attempt by its journal.
+/// A Message to an agent, by its journal: the one that begins an attempt, or an answer to a question of its Task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
-    /// Of which step.
+pub struct Sending {
+    /// For which step.
     pub step: String,
-    /// Counted from 1.
-    pub number: u64,
-    /// Whether the journal knows the agent's answer: its Message must never be sent again.
-    pub is_answered: bool,
+    /// The attempt, counted from 1.
+    pub attempt: u64,
+    /// The answer, counted from 1; 0 for the Message that begins the attempt.
+    pub turn: u64,
+    /// Whether the journal knows that the agent has it: then it must never be sent again.
+    pub is_taken: bool,
+}
+
+/// What a step asks: the newest question of one that waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The step.
+    pub step: String,
+    /// What its agent says.
+    pub text: String,
 }
 
 impl Journal {
@@ -49,32 +63,70 @@ impl Journal {
         Some(Self { run, events })
     }
 
-    /// The attempts by the messageId of what they sent.
+    /// What was to be sent, by messageId.
     ///
     /// # Panics
-    /// When two attempts share a messageId.
+    /// When two Messages share a messageId.
     #[must_use]
-    pub fn attempts(&self) -> BTreeMap<String, Attempt> {
-        let mut attempts: BTreeMap<String, Attempt> = BTreeMap::new();
+    pub fn sendings(&self) -> BTreeMap<String, Sending> {
+        let mut sendings: BTreeMap<String, Sending> = BTreeMap::new();
         for (name, event) in &self.events {
-            let step = event["step"].as_str().unwrap_or_default().to_owned();
-            let number = event["attempt"].as_u64().unwrap_or_default();
+            let step = event["step"].as_str().unwrap_or_default();
+            let attempt = event["attempt"].as_u64().unwrap_or_default();
+            let of_attempt =
+                |sending: &&mut Sending| sending.step == step && sending.attempt == attempt;
             match name.as_str() {
-                "attempt_started" | "context_refused" => {
+                "attempt_started" | "context_refused" | "attempt_answered" => {
                     let id = event["intent"]["message_id"].as_str().expect("a text").to_owned();
-                    let attempt = Attempt { step, number, is_answered: false };
-                    let twin = attempts.insert(id, attempt);
-                    assert_eq!(twin, None, "two attempts have one messageId");
+                    let turn = event["turn"].as_u64().unwrap_or_default();
+                    let step = step.to_owned();
+                    let twin =
+                        sendings.insert(id, Sending { step, attempt, turn, is_taken: false });
+                    assert_eq!(twin, None, "two Messages have one messageId");
                 }
-                "attempt_bound" | "step_completed" => {
-                    for attempt in attempts.values_mut() {
-                        attempt.is_answered |= attempt.step == step && attempt.number == number;
+                "attempt_bound" | "attempt_paused" | "step_completed" => {
+                    let first = |sending: &&mut Sending| sending.turn == 0;
+                    for sending in sendings.values_mut().filter(of_attempt).filter(first) {
+                        sending.is_taken = true;
+                    }
+                }
+                "answer_delivered" => {
+                    for sending in sendings.values_mut().filter(of_attempt) {
+                        sending.is_taken = true;
                     }
                 }
                 _ => (),
             }
         }
-        attempts
+        sendings
+    }
+
+    /// What waits for an answer, in the order of the steps' names.
+    #[must_use]
+    pub fn questions(&self) -> Vec<Question> {
+        let mut open = BTreeMap::new();
+        for (name, event) in &self.events {
+            let step = event["step"].as_str().unwrap_or_default().to_owned();
+            match name.as_str() {
+                "attempt_paused" => {
+                    let parts = &event["pause"]["question"]["inline"]["parts"];
+                    let text = parts[0]["text"].as_str().unwrap_or_default().to_owned();
+                    open.insert(step.clone(), Question { step, text });
+                }
+                "attempt_answered" | "attempt_unpaused" | "step_completed" | "attempt_canceled" => {
+                    open.remove(&step);
+                }
+                _ => (),
+            }
+        }
+        open.into_values().collect()
+    }
+
+    /// The steps that have completed.
+    #[must_use]
+    pub fn completed(&self) -> BTreeSet<String> {
+        let completed = self.events.iter().filter(|(name, _)| name == "step_completed");
+        completed.filter_map(|(_, event)| event["step"].as_str().map(str::to_owned)).collect()
     }
 
     /// How often an event happened.

@@ -5,20 +5,22 @@ mod cases;
 mod listening;
 mod node;
 mod peers;
+mod readme;
+mod served;
 mod venv;
 
 use std::{env, path::PathBuf, thread};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result, anyhow};
 
-use self::{node::Node, peers::Peers, venv::Venv};
+use self::{node::Node, peers::Peers, served::Served, venv::Venv};
 use crate::{parts::Parts, process, suites::Built};
 
 /// What is left out, and why.
 const LEFT_OUT: [(&str, &str); 2] = [
     (
         "push notifications, extended cards",
-        "both SDKs have them; Convoke and its examples offer neither yet",
+        "both SDKs have them; `convoke serve` offers neither yet",
     ),
     ("A2A 0.3 agents", "both SDKs can serve them; Convoke speaks 1.0 alone"),
 ];
@@ -50,15 +52,39 @@ pub(crate) fn run() -> Result<()> {
     parts.run("run mixed.yaml", || cases::mixed(&peers));
     parts.run("run asking.yaml, runs reply \u{b7} each agent", || cases::answer(&peers));
     parts.run("run asking.yaml, runs cancel", || cases::cancel(&peers));
+    let served = serve(&venv, &node, &built, &mut parts)?;
     for (what, why) in LEFT_OUT {
         parts.skip(what, why);
     }
     println!("\n{parts}");
     let verdict = parts.verdict();
     if verdict.is_err() {
-        eprintln!("{}", peers.logs()?);
+        eprintln!("{}{}", peers.logs()?, served.map_or(Ok(String::new()), |it| it.logs())?);
     }
     verdict
+}
+
+/// Clients of both SDKs in front of `convoke serve`: scripts of checks, and what README.md shows.
+fn serve(venv: &Venv, node: &Node, built: &Built, parts: &mut Parts) -> Result<Option<Served>> {
+    let mut served = None;
+    parts.run("start convoke serve over 11 example agents", || {
+        served = Some(Served::start(built)?);
+        Ok(())
+    });
+    let Some(mut served) = served else { return Ok(None) };
+    let (python, javascript) = (venv.script("serve.py"), node.script("serve.js"));
+    parts.run("Python client \u{b7} serve, killed between answers", || served.client(python));
+    parts.run("JavaScript client \u{b7} serve", || served.client(javascript));
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    parts.run("Python client of README.md", || {
+        let client = readme::write("python", folder.path(), "readme.py", served.url())?;
+        readme::run(&mut venv.run(&client))
+    });
+    parts.run("JavaScript client of README.md", || {
+        let client = readme::write("javascript", node.folder(), "readme.mjs", served.url())?;
+        readme::run(&mut node.run(&client))
+    });
+    Ok(Some(served))
 }
 
 /// Installs both SDKs at once: each mostly waits for its registry.

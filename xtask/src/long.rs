@@ -17,7 +17,7 @@ struct Suite {
     amount: u32,
 }
 
-const SUITES: [Suite; 5] = [
+const SUITES: [Suite; 6] = [
     Suite {
         name: "core-proof",
         what: "random graphs and schedules, the journal cut after every event",
@@ -28,9 +28,17 @@ const SUITES: [Suite; 5] = [
     },
     Suite {
         name: "kill",
-        what: "kill -9 of `run` at random instants over chain, diamond and fan-out",
+        what: "kill -9 of `run` at random instants over chain, diamond, fan-out, pauses and cancel",
         package: "tests",
-        filter: "kill::",
+        filter: "kill::run::",
+        setting: "CONVOKE_KILLS",
+        amount: 300,
+    },
+    Suite {
+        name: "kill-serve",
+        what: "the same of `serve`, while a client sends, follows, answers and cancels",
+        package: "tests",
+        filter: "kill::serve::",
         setting: "CONVOKE_KILLS",
         amount: 300,
     },
@@ -125,7 +133,7 @@ mod tests {
         let error = chosen(&["kil".to_owned()]).err().expect("it is unknown");
         assert_eq!(
             error.to_string(),
-            "no long suite is called `kil`; there are core-proof, kill, documents, cost, wire"
+            "no long suite is called `kil`; there are core-proof, kill, kill-serve, documents, cost, wire"
         );
     }
 }

@@ -37,7 +37,7 @@ enum Chore {
         #[arg(long, short)]
         package: Vec<String>,
     },
-    /// Runs Convoke beside agents and clients of the Python SDK (makes its own venv).
+    /// Runs Convoke beside agents and clients of both SDKs, which it installs into the target folder.
     Interop,
     /// Runs the long suites, all or by name.
     Long {

@@ -152,7 +152,9 @@ impl Built {
             }
             matching += count;
             let mut command = self.command(test)?;
-            process::run(command.arg(filter).env(setting, amount.to_string()))?;
+            // What a long suite prints is how much it has done.
+            let command = command.args([filter, "--show-output"]);
+            process::run(command.env(setting, amount.to_string()))?;
         }
         if matching == 0 {
             bail!("no test of the package `{package}` has `{filter}` in its name");

@@ -31,7 +31,9 @@ pub(crate) enum Command {
     /// The thirty-second tour: real agents, a real run, a crash in the middle, and the end of it.
     Demo(DemoArgs),
     /// Be an A2A agent: each workflow of a folder is a skill.
-    Serve(ServeArgs),
+    Serve(ConfigArgs),
+    /// Show the settings of `serve` as they hold, and where each comes from.
+    Config(ConfigArgs),
     /// Check workflow files; shows every problem of each.
     Validate {
         /// The files.
@@ -81,17 +83,41 @@ pub(crate) struct RunArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct ServeArgs {
+// Settings of a server; what is not given here comes from the environment, the file, or the defaults.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct ConfigArgs {
+    /// The configuration file; `convoke config` shows every setting.
+    #[arg(short, long, env = "CONVOKE_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// Where to listen; loopback only. Port 0 takes a free one.
-    #[arg(long, default_value = "127.0.0.1:8100", value_name = "ADDRESS:PORT")]
-    pub(crate) listen: SocketAddr,
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
     /// The folder with the workflow files.
-    #[arg(long, default_value = "workflows", value_name = "DIR")]
-    pub(crate) workflows: PathBuf,
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workflows: Option<PathBuf>,
     /// The URL under which clients reach it, for its Agent Card; made from the address when absent.
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<Url>,
+    /// Any setting by its key, as in `runs.max_active=8`; may be given more than once.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+impl ConfigArgs {
+    /// The settings that have a flag of their own: key, flag, value.
+    pub(crate) fn flags(&self) -> impl Iterator<Item = (&'static str, &'static str, String)> {
+        [
+            ("listen", "--listen", self.listen.map(|it| it.to_string())),
+            (
+                "workflows",
+                "--workflows",
+                self.workflows.as_ref().map(|it| it.display().to_string()),
+            ),
+            ("public_url", "--public-url", self.public_url.as_ref().map(ToString::to_string)),
+        ]
+        .into_iter()
+        .filter_map(|(key, flag, value)| Some((key, flag, value?)))
+    }
 }
 
 #[derive(Clone, Debug, ClapArgs)]

@@ -2,6 +2,7 @@
 
 mod agents;
 mod card;
+mod config;
 mod demo;
 mod plan;
 mod run;
@@ -22,6 +23,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Run(run) => run::run(&args, run).await,
         Command::Demo(demo) => demo::run(&args, demo).await,
         Command::Serve(serve) => serve::run(&args, serve).await,
+        Command::Config(config) => config::run(&args, config),
         Command::Validate { files } => validate::run(&args, files),
         Command::Plan { file, format } => plan::run(&args, file, *format).await,
         Command::Agents(command) => agents::run(&args, command).await,

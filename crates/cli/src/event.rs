@@ -1,7 +1,7 @@
 //! An event of a run as a line of JSON. It says what the event itself holds, so that a late watcher reads the same
 //! lines as an early one; bodies (Messages, results, plans) are left to `runs show`.
 
-use executor::run::{Next, Outcome, PauseKind, RemoteTask, RunEvent};
+use executor::run::{Header, Next, Outcome, PauseKind, RemoteTask, RunEvent};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -56,11 +56,9 @@ fn about(event: &RunEvent) -> Line<'_> {
     match event {
         RunEvent::RunDeferred { at, .. } => of_run("run_deferred", *at),
         RunEvent::RunRejected { at, .. } => of_run("run_rejected", *at),
-        RunEvent::RunStarted { at, header } => Line {
-            workflow: Some(&header.workflow),
-            context_id: Some(&header.context_id),
-            ..of_run("run_started", *at)
-        },
+        RunEvent::RunStarted { at, header } => of_header("run_started", *at, header),
+        RunEvent::RunQueued { at, header } => of_header("run_queued", *at, header),
+        RunEvent::RunAdmitted { at } => of_run("run_admitted", *at),
         RunEvent::RunResumed { at } => of_run("run_resumed", *at),
         RunEvent::StepSkipped { at, reason, .. } => {
             Line { reason: Some(reason.to_string()), ..of_run("step_skipped", *at) }
@@ -74,6 +72,7 @@ fn about(event: &RunEvent) -> Line<'_> {
         RunEvent::AttemptStarted { .. }
         | RunEvent::ContextRefused { .. }
         | RunEvent::AttemptBound { .. }
+        | RunEvent::ArtifactChunked { .. }
         | RunEvent::AttemptPaused { .. }
         | RunEvent::AttemptUnpaused { .. }
         | RunEvent::AttemptAnswered { .. }
@@ -81,6 +80,14 @@ fn about(event: &RunEvent) -> Line<'_> {
         | RunEvent::AttemptFailed { .. }
         | RunEvent::StepCompleted { .. }
         | RunEvent::AttemptCanceled { .. } => of_attempt(event),
+    }
+}
+
+fn of_header<'a>(event: &'static str, at: Timestamp, header: &'a Header) -> Line<'a> {
+    Line {
+        workflow: Some(&header.workflow),
+        context_id: Some(&header.context_id),
+        ..of_run(event, at)
     }
 }
 
@@ -99,6 +106,7 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
         RunEvent::AttemptBound { attempt, task, .. } => {
             Line { task_id: Some(id(task)), ..attempt_of("attempt_bound", attempt, None) }
         }
+        RunEvent::ArtifactChunked { attempt, .. } => attempt_of("artifact_chunked", attempt, None),
         RunEvent::AttemptPaused { attempt, at, task, pause, .. } => Line {
             task_id: Some(id(task)),
             waits_for: Some(match pause.kind {
@@ -212,7 +220,8 @@ mod tests {
 
     #[test]
     fn a_pause_says_what_it_waits_for() {
-        let task = RemoteTask { task_id: "t".to_owned(), context_id: "c".to_owned() };
+        let (task_id, context_id) = ("t".to_owned(), "c".to_owned());
+        let task = RemoteTask { task_id, context_id, interface: None };
         let pause = Pause { kind: PauseKind::Auth, message_id: None, question: None };
         let (step, attempt) = (StepId::new("a"), 1);
         let paused = RunEvent::AttemptPaused { step, attempt, at: AT, task, pause };
@@ -255,10 +264,17 @@ mod tests {
         };
         let message_id = "m".to_owned();
         let agent = "it".to_owned();
-        let intent =
-            Arc::new(Intent { message_id, agent, interface, streaming: true, message: body() });
+        let intent = Arc::new(Intent {
+            message_id,
+            agent,
+            interface,
+            fallbacks: Vec::new(),
+            streaming: true,
+            message: body(),
+        });
         let (attempt, at) = (1, AT);
         for event in [
+            RunEvent::RunAdmitted { at },
             RunEvent::RunResumed { at },
             RunEvent::CancelRequested { at },
             RunEvent::RunTimedOut { at },

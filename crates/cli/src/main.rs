@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod config;
 mod content;
 mod drive;
 mod event;
@@ -22,7 +23,7 @@ use crate::{args::Args, failure::Exit};
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    telemetry::install(args.log.as_deref());
+    telemetry::install(args.log.as_deref().unwrap_or(telemetry::unasked(&args.command)));
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

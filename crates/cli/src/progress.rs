@@ -94,6 +94,9 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         RunEvent::RunDeferred { .. }
         | RunEvent::RunRejected { .. }
         | RunEvent::RunStarted { .. }
+        | RunEvent::RunQueued { .. }
+        | RunEvent::RunAdmitted { .. }
+        | RunEvent::ArtifactChunked { .. }
         | RunEvent::RunResumed { .. }
         | RunEvent::CancelRequested { .. }
         | RunEvent::RunTimedOut { .. }

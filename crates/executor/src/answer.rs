@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protocol::v1::Message;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use crate::run::StepId;
+use crate::{once::Once, run::StepId};
 
 /// Answers that may wait for a driver that is busy committing.
 const QUEUE: usize = 64;
@@ -16,6 +16,8 @@ pub(crate) struct Answer {
     pub(crate) step: Option<StepId>,
     /// As whoever answers has put it.
     pub(crate) message: Message,
+    /// What makes it the same as one that was taken before.
+    pub(crate) once: Option<Once>,
     /// Told once the answer is durable.
     pub(crate) taken: oneshot::Sender<Result<StepId, ReplyError>>,
 }
@@ -46,6 +48,9 @@ pub enum ReplyError {
         /// Why.
         why: String,
     },
+    /// It was taken before, and nothing was done again.
+    #[error("the answer was taken before")]
+    Repeated,
     /// The driver of the run went away before it could say.
     #[error(
         "it is not known whether the answer was taken; look at the run, and reply again if not"
@@ -78,9 +83,10 @@ impl Mailbox {
         &self,
         step: Option<StepId>,
         message: Message,
+        once: Option<Once>,
     ) -> Result<StepId, ReplyError> {
         let (taken, heard) = oneshot::channel();
-        let answer = Answer { step, message, taken };
+        let answer = Answer { step, message, once, taken };
         self.to.send(answer).await.map_err(|_| ReplyError::Unknown)?;
         heard.await.unwrap_or(Err(ReplyError::Unknown))
     }

@@ -13,22 +13,25 @@ mod tests;
 use std::{collections::HashMap, sync::Arc};
 
 use jiff::Timestamp;
-use planner::Plan;
+use planner::{PassThrough, Plan};
 use protocol::{outbound::Outbound, v1::Message};
 use store::{AccountId, Batch, Owned, Seq, Store, Write};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ExecutorError, RunId,
+    ExecutorError, Limits, RunId,
     answer::{Answer, Mailbox},
     context::Contexts,
     flights::{Flights, Slot},
+    interfaces::Interfaces,
     journal::{self, RunSummary},
     report::{QUEUE, Report, Reporter},
     run::{
         Effect, Header, Input, Outcome, Run, RunEvent, StepIndex, name_blob, projection::RunState,
     },
+    seats::Seat,
+    streamed::Streamed,
 };
 
 use self::{answer::Waiting, results::Results};
@@ -38,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) outbound: Outbound,
     pub(crate) account: AccountId,
+    pub(crate) limits: Limits,
+    pub(crate) interfaces: Arc<Interfaces>,
 }
 
 /// Drives one run from wherever its journal stands to its end.
@@ -50,6 +55,10 @@ pub(crate) struct Driver {
     seq: Seq,
     results: Results,
     contexts: Contexts,
+    /// What of each step's artifacts goes on while it comes.
+    through: Vec<PassThrough>,
+    /// What has gone on of those that are not settled.
+    streamed: Streamed,
     /// Messages built and not yet sent, so that sending need not read them back.
     messages: HashMap<(StepIndex, u32), Arc<Message>>,
     flights: Flights,
@@ -59,6 +68,8 @@ pub(crate) struct Driver {
     cancel: CancellationToken,
     /// Answers to pauses arrive here. Outlives this driver as well.
     mailbox: Mailbox,
+    /// Its place among the runs that are driven. Outlives this driver, too.
+    seat: Arc<Seat>,
     /// Whose answers are drafted and not committed.
     waiting: Vec<Waiting>,
     draft: Draft,
@@ -80,10 +91,14 @@ pub(crate) struct Standing {
     pub(crate) run: Run,
     pub(crate) seq: Seq,
     pub(crate) contexts: Contexts,
+    /// What has gone on of its artifacts.
+    pub(crate) streamed: Streamed,
     /// Asks for the end of the run.
     pub(crate) cancel: CancellationToken,
     /// Where answers to pauses arrive.
     pub(crate) mailbox: Mailbox,
+    /// Its place among the runs that are driven.
+    pub(crate) seat: Arc<Seat>,
 }
 
 impl Driver {
@@ -92,6 +107,8 @@ impl Driver {
         let (report_to, reports) = mpsc::channel(QUEUE);
         Self {
             results: Results::new(&standing.plan, &standing.run),
+            through: PassThrough::of(&standing.plan.workflow),
+            streamed: standing.streamed,
             shared,
             id: standing.id,
             plan: standing.plan,
@@ -105,23 +122,32 @@ impl Driver {
             report_to,
             cancel: standing.cancel,
             mailbox: standing.mailbox,
+            seat: standing.seat,
             waiting: Vec::new(),
             draft: Draft::default(),
         }
     }
 
-    /// Commits the first decision of a new run together with its existence, and starts what it wants.
+    /// Commits the first decision of a new run together with its existence, and starts what it wants. One whose
+    /// turn has not come is queued.
     ///
     /// # Errors
     /// When the store does not take it: then the run does not exist.
     pub(crate) async fn open(
         &mut self,
         header: Box<Header>,
-        blobs: Vec<Write>,
+        writes: Vec<Write>,
         inputs: Arc<serde_json::Map<String, serde_json::Value>>,
         start: Arc<[protocol::v1::Part]>,
     ) -> Result<(), ExecutorError> {
-        self.results.set_start(inputs, start);
+        let at = self.seat.since();
+        let input = if self.seat.is_granted() {
+            self.results.set_start(inputs, start);
+            Input::Start { at, header }
+        } else {
+            // Many may wait: what they start with is read when their turn has come.
+            Input::Queue { at, header }
+        };
         if self.seq == Seq(0) {
             self.draft.writes.push(Write::Open {
                 account: self.shared.account.clone(),
@@ -129,8 +155,8 @@ impl Driver {
                 owner: self.owned.incarnation,
             });
         }
-        self.draft.writes.extend(blobs);
-        self.take(Report::of(Input::Start { at: Timestamp::now(), header }));
+        self.draft.writes.extend(writes);
+        self.take(Report::of(input));
         self.turn().await
     }
 
@@ -149,23 +175,27 @@ impl Driver {
             if let Some(outcome) = self.run.outcome() {
                 return Ok(outcome.clone());
             }
-            self.gather().await;
+            self.gather().await?;
             self.turn().await?;
         }
     }
 
     /// Waits for one report, then takes all that have come meanwhile: they share one flush.
-    async fn gather(&mut self) {
+    async fn gather(&mut self) -> Result<(), ExecutorError> {
         enum Woke {
             Report(Option<Report>),
             Broken(Slot, String),
             Answer(Answer),
+            Admitted,
             CancelWanted,
         }
         let woke = tokio::select! {
             report = self.reports.recv() => Woke::Report(report),
             (slot, why) = self.flights.broken() => Woke::Broken(slot, why),
             answer = self.mailbox.next() => Woke::Answer(answer),
+            () = self.seat.granted(), if self.run.is_queued() && self.run.halt().is_none() => {
+                Woke::Admitted
+            }
             () = self.cancel.cancelled(), if self.run.halt().is_none() => Woke::CancelWanted,
         };
         match woke {
@@ -173,7 +203,8 @@ impl Driver {
             // Unreachable: this driver holds a sender itself.
             Woke::Report(None) => (),
             Woke::Broken(slot, why) => self.mourn(slot, &why),
-            Woke::Answer(answer) => self.take_answer(answer),
+            Woke::Answer(answer) => self.take_answer(answer).await?,
+            Woke::Admitted => self.take(Report::of(Input::Admitted { at: Timestamp::now() })),
             Woke::CancelWanted => {
                 self.take(Report::of(Input::CancelRequested { at: Timestamp::now() }));
             }
@@ -181,6 +212,7 @@ impl Driver {
         while let Ok(report) = self.reports.try_recv() {
             self.take(report);
         }
+        Ok(())
     }
 
     /// Lets the core decide on one report and drafts what has to be committed. What comes along with a report
@@ -210,6 +242,9 @@ impl Driver {
             {
                 self.messages.insert((at, self.run.at(at).attempts), message);
             }
+            if let Some(chunk) = report.chunk {
+                self.streamed.apply(at, self.run.at(at).attempts, &chunk);
+            }
         }
         if let Some(seen) = report.context {
             let learned = self.contexts.learn(&seen.agent, &seen.context_id);
@@ -228,6 +263,7 @@ impl Driver {
     async fn turn(&mut self) -> Result<(), ExecutorError> {
         self.build_wanted().await?;
         self.commit().await?;
+        self.seat.hold(!self.run.is_waiting_for_people());
         self.confirm_answers();
         self.act().await
     }
@@ -274,7 +310,8 @@ impl Driver {
 
     /// Keeps the run's row in step with its state: written when that changes, and only then.
     fn summarize(&self, events: &[RunEvent], batch: &mut Batch) -> Result<(), ExecutorError> {
-        let (Some(header), Some(started_at)) = (self.run.header(), self.run.started_at()) else {
+        let began_at = self.run.started_at().or(self.run.queued_at());
+        let (Some(header), Some(started_at)) = (self.run.header(), began_at) else {
             return Ok(());
         };
         if !events.iter().any(RunEvent::touches_status) {
@@ -319,6 +356,7 @@ fn subject(input: &Input) -> Option<&crate::run::StepId> {
     match input {
         Input::Rendered { step, .. }
         | Input::Bound { step, .. }
+        | Input::Chunked { step, .. }
         | Input::Paused { step, .. }
         | Input::Unpaused { step, .. }
         | Input::Answered { step, .. }
@@ -329,6 +367,8 @@ fn subject(input: &Input) -> Option<&crate::run::StepId> {
         | Input::Woken { step, .. }
         | Input::CancelSettled { step, .. } => Some(step),
         Input::Start { .. }
+        | Input::Queue { .. }
+        | Input::Admitted { .. }
         | Input::Resumed { .. }
         | Input::Concluded { .. }
         | Input::CancelRequested { .. }

@@ -87,6 +87,11 @@ pub enum ExecutorError {
         /// What stopped it.
         why: String,
     },
+    /// As many runs are driven as may be, and no more may wait for their turn. Nothing was kept.
+    #[error(
+        "all runs that may be driven at once are under way, and the queue behind them is full; try again later"
+    )]
+    Busy,
     /// The run has not ended, and nobody here drives it.
     #[error("run `{run}` is not being driven by this process")]
     NotDriven {

@@ -1,29 +1,34 @@
 //! Starts, resumes and cancels runs; owns their drivers and the lease under which they write.
 
 mod opening;
+mod recovery;
 
 use std::{sync::Arc, time::Duration};
 
 use dashmap::DashMap;
+use jiff::Timestamp;
 use planner::Plan;
 use protocol::{
     outbound::Outbound,
     v1::{Message, Part},
 };
 use serde_json::{Map, Value};
-use store::{AccountId, Claim, Lease, Owned, Seq, Store};
+use store::{AccountId, Lease, Owned, Seq, Store};
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ExecutorError, ReplyError, RunId, Runs,
+    ExecutorError, Limits, ReplyError, RunId, Runs,
     answer::Mailbox,
     context::Contexts,
     driver::{Driver, Shared, Standing},
-    ownership::keep_lease,
+    once::{Once, forget},
+    ownership::{Health, keep_lease},
     record::Opening,
     report::body_of,
     run::{Header, Outcome, Run, Shape, StepId},
+    seats::{RunLimits, Seat, Seats},
+    streamed::Streamed,
     supervise::{Drivers, Ended, Farewell, Handle, Supervised},
 };
 
@@ -33,9 +38,6 @@ pub(crate) const LEASE: Duration = Duration::from_secs(15);
 pub use self::opening::Exchange;
 use self::opening::Held;
 
-/// Runs claimed at once after a restart.
-const CLAIMED_AT_ONCE: usize = 64;
-
 /// Runs to be driven by this process.
 pub struct Executor {
     shared: Arc<Shared>,
@@ -43,6 +45,8 @@ pub struct Executor {
     drivers: Arc<Drivers>,
     /// Runs that are ours and that nobody drives, after a failure of the store.
     idle: Arc<DashMap<RunId, Owned>>,
+    seats: Arc<Seats>,
+    health: watch::Receiver<Health>,
     tasks: tokio::sync::Mutex<JoinSet<()>>,
     stop: CancellationToken,
 }
@@ -61,6 +65,10 @@ pub struct NewRun {
     pub context_id: Option<String>,
     /// The Task that it becomes the inside of, with its context; a new one when absent.
     pub opening: Option<Opening>,
+    /// Media types that outputs may have; empty takes any.
+    pub accepts: Vec<String>,
+    /// What makes an equal Message the same one, which starts no second run.
+    pub once: Option<Once>,
 }
 
 impl Executor {
@@ -73,18 +81,51 @@ impl Executor {
         outbound: Outbound,
         account: AccountId,
     ) -> Result<Self, ExecutorError> {
+        Self::with_limits(store, outbound, account, Limits::default()).await
+    }
+
+    /// As [`Executor::open`], with limits of its own.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn with_limits(
+        store: Arc<dyn Store>,
+        outbound: Outbound,
+        account: AccountId,
+        limits: Limits,
+    ) -> Result<Self, ExecutorError> {
+        let interfaces = Arc::default();
         let lease = store.acquire(LEASE).await?;
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        tasks.spawn(keep_lease(Arc::clone(&store), lease.clone(), LEASE, stop.clone()));
+        let (tell, health) = watch::channel(Health::default());
+        tasks.spawn(keep_lease(Arc::clone(&store), lease.clone(), LEASE, stop.clone(), tell));
+        tasks.spawn(forget(Arc::clone(&store), account.clone()));
         Ok(Self {
-            shared: Arc::new(Shared { store, outbound, account }),
+            shared: Arc::new(Shared { store, outbound, account, limits, interfaces }),
             lease,
             drivers: Arc::default(),
             idle: Arc::default(),
+            seats: Seats::new(RunLimits::NONE),
+            health,
             tasks: tokio::sync::Mutex::new(tasks),
             stop,
         })
+    }
+
+    /// Sets how many runs it takes; without that, every run is driven at once. To be called before it has any.
+    #[must_use]
+    pub fn with_run_limits(self, limits: RunLimits) -> Self {
+        Self { seats: Seats::new(limits), ..self }
+    }
+
+    /// Why runs cannot be driven just now: the store fails, or the lease is lost.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        if self.stop.is_cancelled() {
+            return Some(ExecutorError::LeaseLost.to_string());
+        }
+        self.health.borrow().trouble.clone()
     }
 
     /// Reads runs.
@@ -93,15 +134,18 @@ impl Executor {
         Runs::new(Arc::clone(&self.shared.store), self.shared.account.clone())
     }
 
-    /// Starts a run. When this returns, the run exists durably and its first Messages are on their way.
+    /// Starts a run, or queues it until fewer are driven. When this returns, the run exists durably, and unless it
+    /// is queued its first Messages are on their way.
     ///
     /// # Errors
-    /// When the store does not take it: then there is no run, unless the store cannot say
-    /// ([`store::StoreError::Unavailable`]); a run that does exist is free once this executor is gone.
+    /// When it may not even be queued ([`ExecutorError::Busy`]), an equal Message was taken meanwhile (a conflict), or
+    /// the store does not take it: then there is no run, unless the store cannot say
+    /// ([`store::StoreError::Unavailable`]); a run that does exist can be resumed.
     pub async fn start(&self, new: NewRun) -> Result<RunId, ExecutorError> {
         self.check_lease()?;
         let account = &self.shared.account;
         let opening = new.opening.unwrap_or_else(|| Opening::new(&RunId::generate()));
+        let seat = self.seats.admit(&opening.id, Timestamp::now()).ok_or(ExecutorError::Busy)?;
         let context = Some(&opening.context_id).filter(|known| !known.is_empty());
         let contexts = match context.or(new.context_id.as_ref()) {
             Some(context) => Contexts::load(&*self.shared.store, account, context).await?,
@@ -109,22 +153,27 @@ impl Executor {
         };
         let id = opening.id;
         let message = new.message.map(|it| it.with_task(id.as_str()).with_context(contexts.ours()));
-        let mut blobs = Vec::new();
+        let mut writes = Vec::new();
+        let accepts = if new.accepts.is_empty() { opening.accepts } else { new.accepts };
         let header = Box::new(Header {
             workflow: new.plan.workflow.name.clone(),
             context_id: contexts.ours().to_owned(),
-            plan: body_of(account, &*new.plan, &mut blobs)?,
-            inputs: body_of(account, &new.inputs, &mut blobs)?,
-            start: body_of(account, &new.start, &mut blobs)?,
+            plan: body_of(account, &*new.plan, &mut writes)?,
+            inputs: body_of(account, &new.inputs, &mut writes)?,
+            start: body_of(account, &new.start, &mut writes)?,
             origin: message.as_ref().map(|message| message.message_id.clone()),
-            message: message.map(|message| body_of(account, &message, &mut blobs)).transpose()?,
+            message: message.map(|message| body_of(account, &message, &mut writes)).transpose()?,
+            accepts,
         });
+        if let Some(once) = &new.once {
+            writes.push(once.put(account, &id)?);
+        }
         let held = match opening.seq {
             Seq(0) => Held::new(self, &id),
             _ => self.hold(&id).await?,
         };
         let owned = held.owned.clone();
-        let run = self.supervised(&id, owned.clone());
+        let run = self.supervised(&id, owned.clone(), seat);
         let standing = Standing {
             id: id.clone(),
             owned,
@@ -132,96 +181,16 @@ impl Executor {
             plan: new.plan,
             seq: opening.seq,
             contexts,
+            streamed: Streamed::default(),
             cancel: run.cancel.clone(),
             mailbox: run.mailbox.clone(),
+            seat: Arc::clone(&run.seat),
         };
         let mut driver = Driver::new(Arc::clone(&self.shared), standing);
-        let opened = driver.open(header, blobs, Arc::new(new.inputs), new.start.into()).await;
+        let opened = driver.open(header, writes, Arc::new(new.inputs), new.start.into()).await;
         held.settle(opened, false)?;
         self.launch(run, driver).await;
         Ok(id)
-    }
-
-    /// Takes up every run of the account that has not ended and that no living process drives. Returns those
-    /// that go on; one that cannot be taken up is logged, and can be resumed later.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn resume_all(&self) -> Result<Vec<RunId>, ExecutorError> {
-        self.check_lease()?;
-        let mut resumed = Vec::new();
-        loop {
-            let which = Claim::Any { limit: CLAIMED_AT_ONCE };
-            let claimed = self.shared.store.claim(&self.lease, which).await?;
-            if claimed.is_empty() {
-                return Ok(resumed);
-            }
-            for claimed in claimed {
-                resumed.extend(self.take_over(claimed.owned).await);
-            }
-        }
-    }
-
-    async fn take_over(&self, owned: Owned) -> Option<RunId> {
-        let journal = owned.journal.clone();
-        let id =
-            journal.as_str().parse::<RunId>().ok().filter(|_| owned.account == self.shared.account);
-        let Some(id) = id else {
-            tracing::warn!(account = %owned.account, %journal, "what this is cannot be driven here");
-            return None;
-        };
-        self.idle.insert(id.clone(), owned);
-        match self.resume(&id).await {
-            Ok(()) => Some(id),
-            // It waits for a Message and for nothing else.
-            Err(ExecutorError::NotStarted { .. }) => None,
-            Err(error) => {
-                tracing::error!(run = %id, %error, "a run cannot be taken up");
-                None
-            }
-        }
-    }
-
-    /// Takes up a run where its journal stands. A run that has ended, or is driven here already, stays as it is.
-    ///
-    /// # Errors
-    /// When there is no such run, another process drives it, or the store fails.
-    pub async fn resume(&self, id: &RunId) -> Result<(), ExecutorError> {
-        self.check_lease()?;
-        if self.drivers.contains_key(id) {
-            return Ok(());
-        }
-        let recorded = self.runs().read(id).await?;
-        if recorded.run.outcome().is_some() {
-            return Ok(());
-        }
-        let owned = match self.idle.remove(id) {
-            Some((_, owned)) => owned,
-            None => self.claim(id).await?,
-        };
-        let run = self.supervised(id, owned);
-        match run.revive().await {
-            Ok(driver) => {
-                self.launch(run, driver).await;
-                Ok(())
-            }
-            Err(error) => {
-                if !error.is_fenced() {
-                    self.idle.insert(id.clone(), run.owned);
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// Makes a run ours. Its journal is read after that: before it, the former owner may have written.
-    async fn claim(&self, id: &RunId) -> Result<Owned, ExecutorError> {
-        let which = Claim::One { account: self.shared.account.clone(), journal: id.journal() };
-        let claimed = self.shared.store.claim(&self.lease, which).await?;
-        let claimed = claimed.into_iter().next();
-        claimed
-            .map(|claimed| claimed.owned)
-            .ok_or_else(|| ExecutorError::OwnedElsewhere { run: id.clone() })
     }
 
     /// Whether a run is driven here now.
@@ -253,12 +222,26 @@ impl Executor {
         step: Option<StepId>,
         message: Message,
     ) -> Result<StepId, ExecutorError> {
+        self.reply_once(id, step, message, None).await
+    }
+
+    /// As [`Executor::reply`], for a Message that may come again.
+    ///
+    /// # Errors
+    /// As there; [`ReplyError::Repeated`] when an equal one was taken before.
+    pub async fn reply_once(
+        &self,
+        id: &RunId,
+        step: Option<StepId>,
+        message: Message,
+        once: Option<Once>,
+    ) -> Result<StepId, ExecutorError> {
         let driven = self.drivers.get(id).map(|it| (it.mailbox.clone(), it.ended.clone()));
         let (mailbox, mut ended) =
             driven.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
         let taken = tokio::select! {
             biased;
-            taken = mailbox.leave(step, message) => taken,
+            taken = mailbox.leave(step, message, once) => taken,
             // Nobody looks into the mailbox any more. Whoever did has confirmed what it took before this.
             ended = ended.wait_for(Option::is_some) => match ended.as_deref() {
                 Ok(Some(Ended::Finished(_))) => Err(ReplyError::NotPaused),
@@ -318,10 +301,10 @@ impl Executor {
         if self.stop.is_cancelled() { Err(ExecutorError::LeaseLost) } else { Ok(()) }
     }
 
-    fn supervised(&self, id: &RunId, owned: Owned) -> Supervised {
+    fn supervised(&self, id: &RunId, owned: Owned, seat: Arc<Seat>) -> Supervised {
         let shared = Arc::clone(&self.shared);
         let (cancel, mailbox) = (CancellationToken::new(), Mailbox::default());
-        Supervised { shared, id: id.clone(), owned, cancel, mailbox }
+        Supervised { shared, id: id.clone(), owned, cancel, mailbox, seat }
     }
 
     async fn launch(&self, run: Supervised, driver: Driver) {

@@ -92,7 +92,7 @@ pub struct RunSummary {
     pub context_id: String,
     /// Where it stands.
     pub state: RunState,
-    /// When it started.
+    /// When it started; while it has not, when it was asked for.
     pub started_at: Timestamp,
     /// When its state, or what it waits for, changed last.
     pub updated_at: Timestamp,
@@ -146,6 +146,24 @@ mod tests {
             r#"{"v":1,"event":{"cancel_requested":{"at":"1970-01-01T00:00:00Z"}}}"#
         );
         assert_eq!(decode(&bytes).unwrap(), event);
+    }
+
+    #[test]
+    fn a_chunk_says_only_what_is_so() {
+        let entry = |flags: &str| {
+            let artifact = r#""artifact":{"inline":{"artifactId":"a/1"}}"#;
+            let chunk = format!(r#"{{{flags}{artifact}}}"#);
+            let event = format!(r#"{{"step":"a","attempt":1,"chunk":{chunk}}}"#);
+            format!(r#"{{"v":1,"event":{{"artifact_chunked":{event}}}}}"#)
+        };
+        for (flags, said) in
+            [("", (false, false)), (r#""append":true,"last_chunk":true,"#, (true, true))]
+        {
+            let event = decode(entry(flags).as_bytes()).unwrap();
+            let RunEvent::ArtifactChunked { chunk, .. } = &event else { panic!("{event:?}") };
+            assert_eq!((chunk.append, chunk.last_chunk), said);
+            assert_eq!(encode(&event).unwrap(), entry(flags).as_bytes());
+        }
     }
 
     #[test]

@@ -3,8 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use store::{Lease, Store};
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until, timeout_at},
+};
 use tokio_util::sync::CancellationToken;
+
+/// How keeping the lease goes: the one write that happens all the time, so that it notices when the store fails.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Health {
+    /// Why it could not be renewed just now.
+    pub(crate) trouble: Option<String>,
+}
 
 /// Renews a lease three times in its life until told to stop; more often while that fails. A lease that is lost
 /// stays lost: every commit under it is fenced off, and `stop` ends the drivers a tenth of its life before that,
@@ -16,6 +26,7 @@ pub(crate) async fn keep_lease(
     mut lease: Lease,
     ttl: Duration,
     stop: CancellationToken,
+    tell: watch::Sender<Health>,
 ) {
     let mut safe_until = Instant::now() + ttl * 9 / 10;
     let mut next = Instant::now() + ttl / 3;
@@ -32,11 +43,13 @@ pub(crate) async fn keep_lease(
         match renewed {
             Ok(Ok(renewed)) => {
                 lease = renewed;
+                tell.send_replace(Health::default());
                 safe_until = asked + ttl * 9 / 10;
                 next = asked + ttl / 3;
             }
             Ok(Err(error)) if error.is_retryable() && Instant::now() < safe_until => {
                 tracing::warn!(%error, "the lease could not be renewed yet");
+                tell.send_replace(Health { trouble: Some(error.to_string()) });
                 next = (asked + ttl / 15).min(safe_until);
             }
             failed => {
@@ -71,7 +84,8 @@ mod tests {
     async fn a_lease_is_kept_for_longer_than_its_life() {
         let (_folder, store, lease) = leased().await;
         let stop = CancellationToken::new();
-        let keeper = keep_lease(Arc::clone(&store), lease.clone(), TTL, stop.clone());
+        let (tell, _health) = watch::channel(Health::default());
+        let keeper = keep_lease(Arc::clone(&store), lease.clone(), TTL, stop.clone(), tell);
         let keeper = tokio::spawn(keeper);
         assert!(tokio::time::timeout(TTL * 3, stop.cancelled()).await.is_err(), "it is kept");
         stop.cancel();
@@ -84,7 +98,8 @@ mod tests {
         let (_folder, store, lease) = leased().await;
         let stop = CancellationToken::new();
         store.release(lease.clone()).await.unwrap();
-        keep_lease(store, lease, TTL, stop.clone()).await;
+        let (tell, _health) = watch::channel(Health::default());
+        keep_lease(store, lease, TTL, stop.clone(), tell).await;
         assert!(stop.is_cancelled());
     }
 }

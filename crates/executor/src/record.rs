@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use planner::Plan;
+use protocol::v1::TaskArtifactUpdateEvent;
 use store::Seq;
 
 use crate::{
     RunId,
     body::Body,
     run::{OpeningTurn, Outcome, Run, RunEvent, Shape, projection::RunState},
+    streamed::Streamed,
 };
 
 /// A Task. Its journal begins either with its run or with what was said before one could start.
@@ -29,6 +31,8 @@ pub struct Opening {
     pub context_id: String,
     /// The workflow meant, once that is clear.
     pub workflow: Option<String>,
+    /// Media types that the client takes, as it said last; empty takes any.
+    pub accepts: Vec<String>,
     /// INPUT_REQUIRED while an answer is awaited, else rejected or canceled.
     pub state: RunState,
     /// Since when.
@@ -51,9 +55,11 @@ pub struct Recorded {
     pub plan: Arc<Plan>,
     /// Its state.
     pub run: Run,
-    /// The events so far.
+    /// The events so far, but for the chunks of artifacts: those are put together.
     pub events: Vec<RunEvent>,
-    /// The sequence of the last of them.
+    /// Artifacts that have come in chunks.
+    pub streamed: Streamed,
+    /// The sequence of the last event.
     pub seq: Seq,
 }
 
@@ -105,7 +111,7 @@ impl TaskRecord {
         }
     }
 
-    /// The events so far.
+    /// The events so far, but for the chunks of artifacts.
     #[must_use]
     pub fn events(&self) -> &[RunEvent] {
         match self {
@@ -130,6 +136,7 @@ impl Opening {
             id: id.clone(),
             context_id: String::new(),
             workflow: None,
+            accepts: Vec::new(),
             state: RunState::InputRequired,
             since: Timestamp::UNIX_EPOCH,
             started_at: Timestamp::UNIX_EPOCH,
@@ -162,6 +169,9 @@ impl Opening {
         }
         self.context_id.clone_from(&turn.context_id);
         self.workflow.clone_from(&turn.workflow);
+        if !turn.accepts.is_empty() {
+            self.accepts.clone_from(&turn.accepts);
+        }
         self.answer = Some(turn.answer.clone());
         self.state = state;
         self.since = at;
@@ -169,18 +179,27 @@ impl Opening {
 }
 
 impl Recorded {
-    /// The run that starts after what was said before.
+    /// The run that starts, or is queued, after what was said before.
     pub(crate) fn started(before: Opening, plan: Arc<Plan>, event: RunEvent) -> Self {
         let Opening { id, events, seq, .. } = before;
         let run = Run::new(Arc::new(Shape::of(&plan)));
-        let mut recorded = Self { id, plan, run, events, seq };
-        recorded.apply(event);
+        let mut recorded = Self { id, plan, run, events, streamed: Streamed::default(), seq };
+        recorded.apply(event, None);
         recorded
     }
 
-    pub(crate) fn apply(&mut self, event: RunEvent) {
+    /// Applies an event; `update` is what a chunk brings. Its event is not kept: it would double what the
+    /// artifact takes.
+    pub(crate) fn apply(&mut self, event: RunEvent, update: Option<&TaskArtifactUpdateEvent>) {
         self.run.apply(&event);
-        self.events.push(event);
+        match (&event, update) {
+            (RunEvent::ArtifactChunked { step, attempt, .. }, Some(update)) => {
+                if let Some(at) = self.run.shape().find(step) {
+                    self.streamed.apply(at, *attempt, update);
+                }
+            }
+            _ => self.events.push(event),
+        }
         self.seq = Seq(self.seq.0 + 1);
     }
 }

@@ -7,6 +7,7 @@ mod answer;
 mod cancel;
 mod failure;
 mod follow;
+mod passing;
 mod send;
 #[cfg(test)]
 mod tests;
@@ -16,15 +17,21 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use planner::ErrorClass;
-use protocol::{client::Client, v1::Message};
+use protocol::{
+    client::{Interface, Peer},
+    v1::Message,
+};
 
 #[cfg(test)]
 pub(crate) use self::follow::Finished;
 pub(crate) use self::{
     cancel::{Cancel, confirm_cancel},
     follow::{Defeat, Ending, Follower, KnownPause, Question},
+    passing::Passing,
 };
 use crate::{
+    Limits,
+    interfaces::Interfaces,
     report::Reporter,
     run::{Intent, RemoteTask},
 };
@@ -37,13 +44,19 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// All that one attempt needs.
 pub(crate) struct Attempt {
-    pub(crate) client: Client,
+    /// The agent, by the interface to be called and those behind it.
+    pub(crate) peer: Peer,
     pub(crate) intent: Arc<Intent>,
     pub(crate) message: Arc<Message>,
     pub(crate) errand: Errand,
     /// Absent while a pause stops the clock.
     pub(crate) deadline: Option<Timestamp>,
     pub(crate) timeout: Duration,
+    pub(crate) limits: Limits,
+    /// What is known of agents' interfaces.
+    pub(crate) interfaces: Arc<Interfaces>,
+    /// Hands artifacts on while they come; absent where nobody waits for them.
+    pub(crate) passing: Option<Passing>,
     pub(crate) reporter: Reporter,
 }
 
@@ -68,6 +81,16 @@ pub(crate) enum Errand {
     },
 }
 
+impl Errand {
+    /// The Task, when one is known.
+    pub(crate) fn task(&self) -> Option<&RemoteTask> {
+        match self {
+            Self::Send => None,
+            Self::Watch { task, .. } | Self::Answer { task, .. } => Some(task),
+        }
+    }
+}
+
 /// Sends or re-attaches, follows, and reports how it ended. Cancel safe: every report stands alone.
 pub(crate) async fn fly(attempt: Attempt) {
     let left = attempt.left();
@@ -82,9 +105,12 @@ pub(crate) async fn fly(attempt: Attempt) {
 impl Attempt {
     async fn run(&self, left: Duration) -> Ending {
         match &self.errand {
-            Errand::Watch { task, pause } => self.watch(follower_of(task, pause.as_ref())).await,
+            Errand::Watch { task, pause } => {
+                let follower = follower_of(task, pause.as_ref()).passing(self.passing.clone());
+                self.watch(follower).await
+            }
             Errand::Answer { task, turn, asked, is_new } => {
-                let follower = follower_of(task, asked.as_ref());
+                let follower = follower_of(task, asked.as_ref()).passing(self.passing.clone());
                 self.deliver(follower, *turn, *is_new, left).await
             }
             Errand::Send if self.intent.streaming => self.send_streaming(left).await,
@@ -94,9 +120,21 @@ impl Attempt {
 
     /// The Task, when one is known.
     fn bound(&self) -> Option<&RemoteTask> {
-        match &self.errand {
-            Errand::Send => None,
-            Errand::Watch { task, .. } | Errand::Answer { task, .. } => Some(task),
+        self.errand.task()
+    }
+
+    /// Takes note of the interface that took the Message, and returns it where the intent names another.
+    fn note_interface(&self) -> Option<Box<Interface>> {
+        let taken_by = self.peer.preferred().interface();
+        self.interfaces.note(&self.intent, taken_by);
+        (*taken_by != self.intent.interface).then(|| Box::new(taken_by.clone()))
+    }
+
+    /// Hands on what has come of artifacts, once their Task is known to the driver.
+    async fn pass_on(&self, follower: &mut Follower, ending: Option<&Ending>) {
+        for chunk in follower.take_chunks(ending) {
+            let bytes = self.reporter.chunk(chunk).await;
+            follower.spend(bytes);
         }
     }
 

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use jiff::Timestamp;
 use planner::{StepError, StepResult, StepState};
-use protocol::{model::metadata, v1::Message};
+use protocol::{
+    model::metadata,
+    v1::{Message, TaskArtifactUpdateEvent},
+};
 use serde::Serialize;
 use store::{AccountId, BlobId, MAX_VALUE_BYTES, Write};
 use tokio::sync::mpsc;
@@ -15,7 +18,7 @@ use crate::{
     body::{Body, INLINE_BYTES, Json},
     id::{Purpose, message_id},
     remote::{Attempt, Defeat, Ending, Question},
-    run::{Failure, Input, Intent, Pause, RemoteTask, StepId, Wait},
+    run::{Chunk, Failure, Input, Intent, Pause, RemoteTask, StepId, Wait},
 };
 
 /// Reports that may wait for a driver. It drains them all before each commit, so this many share one flush;
@@ -37,6 +40,8 @@ pub(crate) struct Report {
     pub(crate) result: Option<Arc<StepResult>>,
     /// The Message in memory, so that sending need not read it back.
     pub(crate) message: Option<Arc<Message>>,
+    /// The chunk in memory, so that a later flight need not read it back.
+    pub(crate) chunk: Option<Box<TaskArtifactUpdateEvent>>,
 }
 
 /// An agent's word for our context.
@@ -49,7 +54,7 @@ pub(crate) struct ContextSeen {
 impl Report {
     /// A fact that brings nothing along.
     pub(crate) fn of(input: Input) -> Self {
-        Self { input, blobs: Vec::new(), context: None, result: None, message: None }
+        Self { input, blobs: Vec::new(), context: None, result: None, message: None, chunk: None }
     }
 }
 
@@ -105,6 +110,28 @@ impl Reporter {
     pub(crate) async fn delivered(&self, turn: u32) {
         let input = Input::Delivered { step: self.step.clone(), attempt: self.attempt, turn };
         self.send(Report::of(input)).await;
+    }
+
+    /// A piece of an artifact goes on. Returns its size; one that the store would never take counts as all that
+    /// may go on.
+    pub(crate) async fn chunk(&self, update: TaskArtifactUpdateEvent) -> usize {
+        let mut blobs = Vec::new();
+        let artifact = match body_of(&self.account, &update.artifact, &mut blobs) {
+            Ok(artifact) => artifact,
+            Err(error) => {
+                tracing::warn!(%error, step = %self.step, "an artifact is told only as a whole");
+                return usize::MAX;
+            }
+        };
+        let bytes = match (&artifact, blobs.first()) {
+            (Body::Inline(json), _) => json.text().len(),
+            (Body::Blob(_), Some(Write::Blob { bytes, .. })) => bytes.len(),
+            (Body::Blob(_), _) => 0,
+        };
+        let chunk = Chunk { append: update.append, last_chunk: update.last_chunk, artifact };
+        let input = Input::Chunked { step: self.step.clone(), attempt: self.attempt, chunk };
+        self.send(Report { blobs, chunk: Some(Box::new(update)), ..Report::of(input) }).await;
+        bytes
     }
 
     /// The attempt is over, or waits for somebody.

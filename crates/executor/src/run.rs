@@ -29,7 +29,7 @@ pub(crate) use self::event::name_blob;
 use self::pause::Clock;
 pub use self::{
     content::{
-        Header, Intent, Next, OpeningTurn, Outcome, Pause, PauseKind, RemoteTask, RunError,
+        Chunk, Header, Intent, Next, OpeningTurn, Outcome, Pause, PauseKind, RemoteTask, RunError,
         SkipReason,
     },
     effect::{Effect, Effects},
@@ -48,6 +48,7 @@ pub struct Run {
     shape: Arc<Shape>,
     steps: Vec<Step>,
     header: Option<Box<Header>>,
+    queued_at: Option<Timestamp>,
     started_at: Option<Timestamp>,
     /// The newest time seen in any input or event.
     now: Timestamp,
@@ -97,6 +98,7 @@ impl Run {
             steps,
             shape,
             header: None,
+            queued_at: None,
             started_at: None,
             now: Timestamp::UNIX_EPOCH,
             status_since: Timestamp::UNIX_EPOCH,
@@ -146,16 +148,28 @@ impl Run {
         &self.shape
     }
 
-    /// What the run is pinned to; `None` before `RunStarted`.
+    /// What the run is pinned to; `None` before `RunStarted` or `RunQueued`.
     #[must_use]
     pub fn header(&self) -> Option<&Header> {
         self.header.as_deref()
     }
 
-    /// When it started.
+    /// When it started; `None` while it waits for its turn.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         self.started_at
+    }
+
+    /// When it was queued; `None` when it did not have to wait for its turn.
+    #[must_use]
+    pub fn queued_at(&self) -> Option<Timestamp> {
+        self.queued_at
+    }
+
+    /// Whether it waits for its turn.
+    #[must_use]
+    pub fn is_queued(&self) -> bool {
+        self.queued_at.is_some() && self.started_at.is_none() && self.outcome.is_none()
     }
 
     /// The newest time that any input or event brought.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use planner::StepResult;
-use protocol::v1::Artifact;
+use protocol::v1::{Artifact, TaskArtifactUpdateEvent};
 use serde::de::DeserializeOwned;
 use store::{AccountId, Conflict, Cursor, Order, PageQuery, Seq, Store, StoreError};
 
@@ -13,14 +13,14 @@ use crate::{
     body::Body,
     journal::{self, RUNS, RunSummary},
     record::{Opening, Recorded, TaskRecord},
-    run::{Outcome, RunEvent, StepId, projection::RunState},
+    run::{Chunk, Outcome, RunEvent, StepId, projection::RunState},
 };
 
 /// Runs of one account, read only.
 #[derive(Clone)]
 pub struct Runs {
-    store: Arc<dyn Store>,
-    account: AccountId,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) account: AccountId,
 }
 
 /// One page of a list of runs.
@@ -131,9 +131,9 @@ impl Runs {
         event: RunEvent,
     ) -> Result<(), ExecutorError> {
         match record {
-            TaskRecord::Run(recorded) => recorded.apply(event),
+            TaskRecord::Run(recorded) => self.apply(recorded, event).await?,
             TaskRecord::Opening(opening) => match &event {
-                RunEvent::RunStarted { header, .. } => {
+                RunEvent::RunStarted { header, .. } | RunEvent::RunQueued { header, .. } => {
                     let plan = Arc::new(self.load(&opening.id, &header.plan).await?);
                     let before = Opening::clone(opening);
                     let recorded = Recorded::started(before, plan, event);
@@ -173,9 +173,32 @@ impl Runs {
     ) -> Result<Vec<RunEvent>, ExecutorError> {
         let events = self.news(&recorded.id, recorded.seq, at_most).await?;
         for event in &events {
-            recorded.apply(event.clone());
+            self.apply(recorded, event.clone()).await?;
         }
         Ok(events)
+    }
+
+    async fn apply(&self, recorded: &mut Recorded, event: RunEvent) -> Result<(), ExecutorError> {
+        let update = match &event {
+            RunEvent::ArtifactChunked { chunk, .. } => Some(self.chunk(&recorded.id, chunk).await?),
+            _ => None,
+        };
+        recorded.apply(event, update.as_ref());
+        Ok(())
+    }
+
+    /// Reads a chunk of an artifact as those who follow the run get it, but for the ids of the Task.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn chunk(
+        &self,
+        id: &RunId,
+        chunk: &Chunk,
+    ) -> Result<TaskArtifactUpdateEvent, ExecutorError> {
+        let artifact = Some(self.load(id, &chunk.artifact).await?);
+        let (append, last_chunk) = (chunk.append, chunk.last_chunk);
+        Ok(TaskArtifactUpdateEvent { artifact, append, last_chunk, ..Default::default() })
     }
 
     /// Reads a value that an event of a run holds or names.

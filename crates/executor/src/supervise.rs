@@ -20,6 +20,7 @@ use crate::{
     context::Contexts,
     driver::{Driver, Shared, Standing},
     run::Outcome,
+    seats::Seat,
 };
 
 /// How often in a row a run is taken up again after a failure of the store.
@@ -58,6 +59,7 @@ pub(crate) struct Supervised {
     pub(crate) owned: Owned,
     pub(crate) cancel: CancellationToken,
     pub(crate) mailbox: Mailbox,
+    pub(crate) seat: Arc<Seat>,
 }
 
 /// What is left behind when the task of a run ends, however it ends.
@@ -155,7 +157,9 @@ impl Supervised {
                 run: recorded.run,
                 seq: recorded.seq,
                 contexts,
+                streamed: recorded.streamed,
                 mailbox: self.mailbox.clone(),
+                seat: Arc::clone(&self.seat),
                 cancel: self.cancel.clone(),
             },
         );

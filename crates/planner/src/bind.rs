@@ -224,15 +224,18 @@ fn rank(agent: &Agent) -> (bool, std::cmp::Reverse<i32>, &str) {
     (agent.curation != Curation::Approved, std::cmp::Reverse(agent.priority), &agent.name)
 }
 
-/// Binds to the interface the agent prefers among those spoken here, if any.
+/// Binds to the interface the agent prefers among those spoken here, if any, with the others behind it.
 fn binding(agent: &Agent, lost: Arc<[Lost]>) -> Option<Binding> {
-    let interface = interfaces_spoken(&agent.card).into_iter().find_map(Interface::of)?;
+    let mut interfaces = interfaces_spoken(&agent.card).into_iter().filter_map(Interface::of);
+    let interface = interfaces.next()?;
+    let fallbacks = interfaces.collect();
     let streaming =
         agent.card.capabilities.as_ref().and_then(|capabilities| capabilities.streaming);
     Some(Binding {
         agent: agent.name.clone(),
         digest: agent.digest,
         interface,
+        fallbacks,
         streaming: streaming.unwrap_or(false),
         lost,
     })

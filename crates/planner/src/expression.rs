@@ -182,6 +182,15 @@ impl Expression {
         self.program().ok()?.run_raw(context).ok()??.downcast_object::<Artifact>()
     }
 
+    /// The step and the name in a text that is nothing but `${{ steps.STEP.artifacts["NAME"] }}`: which
+    /// artifact it gives is known before there is one.
+    pub(crate) fn one_artifact(&self) -> Option<(String, String)> {
+        let islands = scan::scan_text(&self.source).ok()?;
+        let [island] = islands.as_slice() else { return None };
+        let (step, name) = references::one_artifact(island).filter(|_| self.form == Form::Whole)?;
+        Some((step.to_owned(), name.to_owned()))
+    }
+
     fn program(&self) -> Result<Arc<Program>, Trouble> {
         if let Some(program) = self.program.get() {
             return Ok(program.clone());

@@ -12,6 +12,8 @@ mod cost;
 mod dag;
 mod expression;
 mod inputs;
+mod modes;
+mod pass_through;
 mod plan;
 mod references;
 mod render;
@@ -26,13 +28,15 @@ pub use bind::bind;
 pub use dag::{Edge, Reason, ReasonKind};
 pub use expression::{Expression, ExpressionError, MAX_FUEL, MAX_RESULT_BYTES, MAX_SOURCE_BYTES};
 pub use inputs::{Input, InputFrom, InputProblem};
+pub use modes::{accepted, is_accepted, media_type};
+pub use pass_through::PassThrough;
 pub use plan::{Binding, Lost, Plan};
-pub use render::{evaluate_outputs, evaluate_when, render_message};
+pub use render::{Origin, evaluate_outputs, evaluate_when, render_message};
 pub use result::{StepError, StepResult, StepState};
 pub use scope::{RunView, Scope};
 pub use step::{ErrorClass, Jitter, OnError, Retry, Selector, Step};
 pub use template::{PartContent, PartTemplate, Template};
 pub use workflow::{
     DEFAULT_PARALLEL, DEFAULT_RUN_TIMEOUT, DEFAULT_STEP_TIMEOUT, InlineAgent, LANGUAGE_VERSION,
-    Output, Workflow, check,
+    Output, Workflow, check, parse_duration, show_duration,
 };

@@ -50,6 +50,10 @@ pub struct Binding {
     pub digest: CardDigest,
     /// The interface to call: the first of its card that is spoken here.
     pub interface: Interface,
+    /// The others of its card that are spoken here, in the card's order: what is called when the first
+    /// cannot be reached or does not speak as the card says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<Interface>,
     /// Whether its card says that it streams.
     pub streaming: bool,
     /// Why the other candidates were not chosen; shared by steps with the same selector.

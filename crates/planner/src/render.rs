@@ -159,14 +159,14 @@ impl Renderer<'_> {
         };
         match name {
             Some(name) => match result.newest_named(name) {
-                Some(index) => Ok(artifact_parts(id, result, &result.artifacts[index])),
+                Some(index) => Ok(artifact_parts(Origin::of(id, result), &result.artifacts[index])),
                 None => Err(self.no_such_artifact(id, name, result, template)),
             },
             None if result.artifacts.is_empty() => Ok(message_parts(id, result)),
             None => Ok(result
                 .artifacts
                 .iter()
-                .flat_map(|artifact| artifact_parts(id, result, artifact))
+                .flat_map(|artifact| artifact_parts(Origin::of(id, result), artifact))
                 .collect()),
         }
     }
@@ -208,23 +208,16 @@ impl Renderer<'_> {
     }
 
     fn output(&self, output: &Output) -> Result<v1::Artifact, ExpressionError> {
-        let mut parts = match self.single_artifact(&output.value) {
-            Some((step, artifact)) => artifact_parts(&step, &artifact.result, artifact.artifact()),
+        let parts = match self.single_artifact(&output.value) {
+            Some((step, artifact)) => {
+                artifact_parts(Origin::of(&step, &artifact.result), artifact.artifact())
+            }
             None => match self.value(&output.value, output.span)? {
                 Json::String(text) => vec![text_part(text)],
                 value => vec![data_part(value)],
             },
         };
-        if let Some(media_type) = &output.media_type {
-            parts.iter_mut().for_each(|part| part.media_type.clone_from(media_type));
-        }
-        Ok(v1::Artifact {
-            artifact_id: output.name.clone(),
-            name: output.name.clone(),
-            description: output.description.clone().unwrap_or_default(),
-            parts,
-            ..v1::Artifact::default()
-        })
+        Ok(output_artifact(output, parts))
     }
 
     /// The artifact an output passes on as it is, with the step it is of.
@@ -237,30 +230,61 @@ impl Renderer<'_> {
     }
 }
 
+/// Says where an artifact or a Message comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// The step.
+    pub step: &'a str,
+    /// The agent that served it.
+    pub agent: Option<&'a str>,
+    /// The id of the remote Task.
+    pub task_id: Option<&'a str>,
+}
+
+impl<'a> Origin<'a> {
+    fn of(step: &'a str, result: &'a StepResult) -> Origin<'a> {
+        Origin { step, agent: result.agent.as_deref(), task_id: result.task_id.as_deref() }
+    }
+
+    fn provenance(self, artifact: Option<&str>) -> Map<String, Json> {
+        let known = [
+            ("artifactId", artifact),
+            ("taskId", self.task_id),
+            ("step", Some(self.step)),
+            ("agent", self.agent),
+        ];
+        known
+            .into_iter()
+            .filter_map(|(key, value)| Some((key.to_owned(), Json::from(value?))))
+            .collect()
+    }
+}
+
 /// The Parts of an artifact, each saying where it comes from.
-fn artifact_parts(step: &str, result: &StepResult, artifact: &v1::Artifact) -> Vec<Part> {
-    let provenance = provenance(step, result, Some(&artifact.artifact_id));
+pub(crate) fn artifact_parts(origin: Origin<'_>, artifact: &v1::Artifact) -> Vec<Part> {
+    let provenance = origin.provenance(Some(&artifact.artifact_id));
     artifact.parts.iter().map(|part| with_provenance(part, &provenance)).collect()
 }
 
 /// The Parts of a direct Message, each saying where it comes from.
 fn message_parts(step: &str, result: &StepResult) -> Vec<Part> {
-    let provenance = provenance(step, result, None);
+    let provenance = Origin::of(step, result).provenance(None);
     let parts = result.message.iter().flat_map(|message| &message.parts);
     parts.map(|part| with_provenance(part, &provenance)).collect()
 }
 
-fn provenance(step: &str, result: &StepResult, artifact: Option<&str>) -> Map<String, Json> {
-    let known = [
-        ("artifactId", artifact),
-        ("taskId", result.task_id.as_deref()),
-        ("step", Some(step)),
-        ("agent", result.agent.as_deref()),
-    ];
-    known
-        .into_iter()
-        .filter_map(|(key, value)| Some((key.to_owned(), Json::from(value?))))
-        .collect()
+/// The artifact that an output becomes.
+pub(crate) fn output_artifact(output: &Output, mut parts: Vec<Part>) -> v1::Artifact {
+    if let Some(media_type) = &output.media_type {
+        parts.iter_mut().for_each(|part| part.media_type.clone_from(media_type));
+    }
+    v1::Artifact {
+        artifact_id: output.name.clone(),
+        name: output.name.clone(),
+        description: output.description.clone().unwrap_or_default(),
+        parts,
+        ..v1::Artifact::default()
+    }
 }
 
 fn with_provenance(part: &Part, provenance: &Map<String, Json>) -> Part {
@@ -268,6 +292,25 @@ fn with_provenance(part: &Part, provenance: &Map<String, Json>) -> Part {
     let metadata: &mut wkt::Struct = part.metadata.get_or_insert_default();
     metadata.0.extend(provenance.clone());
     part
+}
+
+/// What an artifact of a step that nothing depends on becomes: all of it, or a piece.
+///
+/// Its id counts the step's artifacts: agents tend to choose other ids in each attempt, and whoever
+/// follows the run has to know the artifact again.
+pub(crate) fn last_artifact(
+    origin: Origin<'_>,
+    index: usize,
+    artifact: &v1::Artifact,
+) -> v1::Artifact {
+    v1::Artifact {
+        artifact_id: format!("{}/{}", origin.step, index + 1),
+        parts: artifact_parts(origin, artifact),
+        name: artifact.name.clone(),
+        description: artifact.description.clone(),
+        metadata: artifact.metadata.clone(),
+        extensions: artifact.extensions.clone(),
+    }
 }
 
 /// The artifacts of the steps that nothing depends on, under ids that name the step.
@@ -278,11 +321,9 @@ fn last_artifacts(workflow: &Workflow, scope: &Scope) -> Vec<v1::Artifact> {
         let Some(result) = scope.steps.get(id).filter(|result| !result.is_skipped()) else {
             continue;
         };
-        for artifact in &result.artifacts {
-            let parts = artifact_parts(id, result, artifact);
-            let artifact_id = format!("{id}/{}", artifact.artifact_id);
-            artifacts.push(v1::Artifact { artifact_id, parts, ..artifact.clone() });
-        }
+        let origin = Origin::of(id, result);
+        let of_step = result.artifacts.iter().enumerate();
+        artifacts.extend(of_step.map(|(index, artifact)| last_artifact(origin, index, artifact)));
         let parts =
             if result.artifacts.is_empty() { message_parts(id, result) } else { Vec::new() };
         if !parts.is_empty() {

@@ -164,11 +164,16 @@ impl StepResult {
     /// The index of the newest artifact of a name; an artifact without a name goes by its id.
     #[must_use]
     pub fn newest_named(&self, name: &str) -> Option<usize> {
-        let named = |artifact: &v1::Artifact| artifact.name == name;
-        let unnamed =
-            |artifact: &v1::Artifact| artifact.name.is_empty() && artifact.artifact_id == name;
-        self.artifacts.iter().rposition(named).or_else(|| self.artifacts.iter().rposition(unnamed))
+        newest_named(&self.artifacts, name)
     }
+}
+
+/// The index of the newest artifact of a name; an artifact without a name goes by its id.
+pub(crate) fn newest_named(artifacts: &[v1::Artifact], name: &str) -> Option<usize> {
+    let named = |artifact: &v1::Artifact| artifact.name == name;
+    let unnamed =
+        |artifact: &v1::Artifact| artifact.name.is_empty() && artifact.artifact_id == name;
+    artifacts.iter().rposition(named).or_else(|| artifacts.iter().rposition(unnamed))
 }
 
 /// The text Parts of an artifact, one after the other; none when it has none.

@@ -138,6 +138,7 @@ fn step_json(plan: &Plan, step: usize) -> Json {
         "selected_by": selected_by(plan, step),
         "card": binding.digest.to_string(),
         "interface": binding.interface,
+        "fallbacks": binding.fallbacks,
         "streaming": binding.streaming,
         "not": *binding.lost,
         "after": after.collect::<Vec<_>>(),

@@ -122,6 +122,8 @@ pub struct Output {
     pub description: Option<String>,
 }
 
+pub use duration::{parse as parse_duration, show as show_duration};
+
 /// Checks a workflow file.
 ///
 /// # Errors

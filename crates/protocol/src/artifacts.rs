@@ -92,8 +92,12 @@ impl Aggregator {
 
     /// Returns the artifact with the id.
     pub fn get(&self, artifact_id: &str) -> Option<&Artifact> {
-        let position = *self.positions.get(artifact_id)?;
-        self.artifacts.get(position)
+        self.artifacts.get(self.position(artifact_id)?)
+    }
+
+    /// Returns where among [`Aggregator::artifacts`] the artifact with the id lies.
+    pub fn position(&self, artifact_id: &str) -> Option<usize> {
+        self.positions.get(artifact_id).copied()
     }
 
     /// Hands the artifacts over.

@@ -6,6 +6,8 @@ pub mod client;
 #[cfg(test)]
 mod echo;
 pub mod error;
+#[cfg(test)]
+mod golden;
 pub mod limits;
 pub mod model;
 pub mod operation;

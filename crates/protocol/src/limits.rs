@@ -39,7 +39,8 @@ pub struct ClientLimits {
     pub max_response_bytes: usize,
     /// The largest event of a stream, in bytes. Default 16 MiB.
     pub max_event_bytes: usize,
-    /// How long a stream may be silent; comments count as a sign of life. Default 2 min.
+    /// How long a stream may be silent; comments count as a sign of life. The first event of a new
+    /// Task may take as long as the call that opened it. Default 2 min.
     pub stream_idle: Duration,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use planner::{InputFrom, Workflow};
+use planner::Workflow;
 use protocol::{
     card::Binding,
     model::metadata,
@@ -13,11 +13,9 @@ use crate::Workflows;
 
 const TEXT: &str = "text/plain";
 const JSON: &str = "application/json";
-const FILE: &str = "application/octet-stream";
 
 /// The card of an orchestrator of these workflows that is reached at `public_url`.
 pub(crate) fn card(workflows: &Workflows, public_url: &str) -> AgentCard {
-    let modes = || vec![TEXT.to_owned(), JSON.to_owned()];
     AgentCard {
         name: "Convoke".to_owned(),
         description: "Runs workflows over other agents; each skill is one workflow.".to_owned(),
@@ -29,8 +27,8 @@ pub(crate) fn card(workflows: &Workflows, public_url: &str) -> AgentCard {
             extensions: vec![extension()],
             extended_agent_card: Some(false),
         }),
-        default_input_modes: modes(),
-        default_output_modes: modes(),
+        default_input_modes: defaults(workflows, Workflow::input_modes),
+        default_output_modes: defaults(workflows, Workflow::output_modes),
         skills: workflows.iter().map(|workflow| skill(workflow)).collect(),
         ..AgentCard::default()
     }
@@ -65,29 +63,19 @@ fn skill(workflow: &Workflow) -> AgentSkill {
         description,
         tags,
         examples: workflow.examples.clone(),
-        input_modes: input_modes(workflow),
-        output_modes: output_modes(workflow),
+        input_modes: workflow.input_modes(),
+        output_modes: workflow.output_modes(),
         ..AgentSkill::default()
     }
 }
 
-/// What fills its inputs; without inputs, the agent's defaults.
-fn input_modes(workflow: &Workflow) -> Vec<String> {
-    let modes: BTreeSet<&str> = workflow
-        .inputs
-        .iter()
-        .map(|input| match input.from {
-            Some(InputFrom::Text) => TEXT,
-            Some(InputFrom::File) => FILE,
-            Some(InputFrom::Data) | None => JSON,
-        })
-        .collect();
-    modes.into_iter().map(str::to_owned).collect()
-}
-
-/// What its outputs say; when one of them does not, the agent's defaults.
-fn output_modes(workflow: &Workflow) -> Vec<String> {
-    let modes: Option<BTreeSet<&str>> =
-        workflow.outputs.iter().map(|output| output.media_type.as_deref()).collect();
-    modes.into_iter().flatten().map(str::to_owned).collect()
+/// What holds for the agent as a whole: all that its workflows say, and where one does not say, text and data, which
+/// is what it takes or yields for all anybody knows.
+fn defaults(workflows: &Workflows, of: impl Fn(&Workflow) -> Vec<String>) -> Vec<String> {
+    let by_workflow: Vec<Vec<String>> = workflows.iter().map(|workflow| of(workflow)).collect();
+    let is_all_said = !by_workflow.is_empty() && by_workflow.iter().all(|modes| !modes.is_empty());
+    let unsaid = if is_all_said { &[][..] } else { &[TEXT, JSON] };
+    let modes: BTreeSet<String> =
+        unsaid.iter().map(ToString::to_string).chain(by_workflow.into_iter().flatten()).collect();
+    modes.into_iter().collect()
 }

@@ -1,19 +1,22 @@
 //! What somebody from outside does to a run, whether it is being driven at that instant or not.
 
-use executor::{Executor, ExecutorError, RunId, TaskRecord, run::StepId};
+use executor::{Executor, ExecutorError, Once, RunId, TaskRecord, run::StepId};
 use protocol::v1::Message;
 
-/// Answers a pause, and takes the run up for that when nobody drives it.
+/// Answers a pause, and takes the run up for that when nobody drives it. `once` keeps the same Message from being
+/// delivered again.
 pub(crate) async fn reply(
     executor: &Executor,
     id: &RunId,
     step: Option<StepId>,
     message: &Message,
+    once: Option<&Once>,
 ) -> Result<StepId, ExecutorError> {
-    match executor.reply(id, step.clone(), message.clone()).await {
+    let reply = |step| executor.reply_once(id, step, message.clone(), once.cloned());
+    match reply(step.clone()).await {
         Err(ExecutorError::NotDriven { .. }) => {
             executor.resume(id).await?;
-            executor.reply(id, step, message.clone()).await
+            reply(step).await
         }
         replied => replied,
     }

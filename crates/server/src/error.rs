@@ -1,11 +1,16 @@
 //! From errors inside to errors on the wire.
 
+use std::time::Duration;
+
 use executor::{ExecutorError, ReplyError, RunId};
 use protocol::{
     error::{Error, ErrorKind},
     model::metadata,
 };
 use store::{Invalid, StoreError};
+
+/// When to try again while all runs that may be kept are: runs take seconds and more.
+const RETRY: Duration = Duration::from_secs(5);
 
 /// What a client is told of an error inside. What it can do nothing about goes to the log.
 pub(crate) fn wire(error: ExecutorError) -> Error {
@@ -19,6 +24,7 @@ pub(crate) fn wire(error: ExecutorError) -> Error {
         }
         ExecutorError::TooLarge { .. } => Error::new(ErrorKind::InvalidParams, error.to_string()),
         ExecutorError::Reply(refused) => reply(&refused),
+        ExecutorError::Busy => Error::resource_exhausted(error.to_string(), Some(RETRY)),
         error if error.is_retryable() || error.is_conflict() => {
             tracing::warn!(%error, "a request could not be served");
             Error::unavailable("this cannot be done just now; try again", None)
@@ -44,7 +50,8 @@ fn reply(refused: &ReplyError) -> Error {
         ReplyError::Ambiguous { .. } | ReplyError::Unkept { .. } => {
             Error::new(ErrorKind::InvalidParams, refused.to_string())
         }
-        ReplyError::Unknown => Error::unavailable(refused.to_string(), None),
+        // It is looked for before it is delivered: unreachable but for a Message that came twice at once.
+        ReplyError::Repeated | ReplyError::Unknown => Error::unavailable(refused.to_string(), None),
     }
 }
 

@@ -66,8 +66,10 @@ pub(crate) async fn page(
 
 /// A Task as its row has it where that is enough: without history and artifacts, and with nothing to say.
 async fn task(runs: &Runs, row: &RunSummary, extent: Extent) -> Result<Task, ExecutorError> {
-    let has_words =
-        !matches!(row.state, RunState::Working | RunState::Completed | RunState::Canceled);
+    let has_words = !matches!(
+        row.state,
+        RunState::Submitted | RunState::Working | RunState::Completed | RunState::Canceled
+    );
     if extent.history == Some(0) && !extent.artifacts && !has_words {
         let status = view::plain_status(row.state, row.updated_at);
         let task = Task::new(row.id.as_str(), row.context_id.as_str(), status);

@@ -1,6 +1,6 @@
 //! Convoke as an A2A agent: what each operation does.
 
-use std::{collections::VecDeque, future::Future, sync::Arc, time::Duration};
+use std::{collections::VecDeque, convert::Infallible, future::Future, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use executor::{Executor, ExecutorError, RunId, TaskRecord};
@@ -17,9 +17,11 @@ use registry::Registry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Workflows, card,
+    Folder, Settings, Workflows,
     error::{ended, wire},
+    folder::LOOK,
     listing,
+    offer::Offer,
     receive::Receiver,
     tail::Tail,
     view::{self, Extent},
@@ -35,17 +37,29 @@ pub struct Parts {
     /// Knows the agents.
     pub registry: Arc<Registry>,
     /// What can be run.
-    pub workflows: Workflows,
+    pub offering: Offering,
     /// The URL under which clients reach it: decides every URL on the card.
     pub public_url: String,
+    /// What its operator decides.
+    pub settings: Settings,
     /// Ends calls that wait.
     pub stop: CancellationToken,
+}
+
+/// Where workflows come from.
+pub enum Offering {
+    /// These, for as long as it serves.
+    Fixed(Workflows),
+    /// The files of a folder, as they are at each moment.
+    Folder(Folder),
 }
 
 /// Runs workflows for whoever sends it a Message.
 pub struct Orchestrator {
     receiver: Arc<Receiver>,
-    card: Arc<AgentCard>,
+    /// Where the offer comes from, while nobody watches it.
+    folder: Option<Folder>,
+    settings: Settings,
     /// What goes on when its caller has hung up: a run that begins, an answer, a cancel. Each ends by itself, and
     /// tells its error to the caller if there still is one.
     tasks: TaskTracker,
@@ -56,10 +70,51 @@ impl Orchestrator {
     /// Puts an orchestrator together.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
-        let Parts { executor, registry, workflows, public_url, stop } = parts;
-        let card = Arc::new(card::card(&workflows, &public_url));
-        let receiver = Arc::new(Receiver { executor, registry, workflows });
-        Self { receiver, card, tasks: TaskTracker::new(), stop }
+        let Parts { executor, registry, offering, public_url, mut settings, stop } = parts;
+        settings.hosts = settings.hosts.with_url(&public_url);
+        let (workflows, folder) = match offering {
+            Offering::Fixed(workflows) => (workflows, None),
+            Offering::Folder(folder) => (folder.workflows(), Some(folder)),
+        };
+        let offer = Arc::new(Offer::new(workflows, public_url));
+        let remember = settings.remember;
+        let receiver = Arc::new(Receiver { executor, registry, offer, remember });
+        Self { receiver, folder, settings, tasks: TaskTracker::new(), stop }
+    }
+
+    /// Follows the folder of workflows for as long as it is polled; without one, waits for ever.
+    pub(crate) fn watch(&mut self) -> impl Future<Output = Infallible> + use<> {
+        let (folder, offer) = (self.folder.take(), Arc::clone(self.offer()));
+        async move {
+            let Some(mut folder) = folder else { return std::future::pending().await };
+            loop {
+                tokio::time::sleep(LOOK).await;
+                let looked = tokio::task::spawn_blocking(move || {
+                    let has_changed = folder.look();
+                    (folder, has_changed)
+                });
+                match looked.await {
+                    Ok((looked, has_changed)) => {
+                        folder = looked;
+                        if has_changed {
+                            change(&offer, &folder);
+                        }
+                    }
+                    Err(broken) => {
+                        tracing::error!(%broken, "the folder of workflows is followed no more");
+                        return std::future::pending().await;
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn offer(&self) -> &Arc<Offer> {
+        &self.receiver.offer
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// Waits for what calls have begun and nobody waits for any more. To be called once no call comes any more.
@@ -117,7 +172,7 @@ impl Orchestrator {
 #[async_trait]
 impl A2aService for Orchestrator {
     fn card(&self, _call: &Call) -> Arc<AgentCard> {
-        Arc::clone(&self.card)
+        Arc::clone(&self.offer().now().card)
     }
 
     async fn send_message(
@@ -191,6 +246,19 @@ impl A2aService for Orchestrator {
         }
         events(tail, Extent::with_history(None)).await
     }
+}
+
+/// Offers what a folder holds now, and says what is wrong with it.
+fn change(offer: &Offer, folder: &Folder) {
+    let workflows = folder.workflows();
+    tracing::info!(count = workflows.len(), "the folder of workflows has changed");
+    for problems in &workflows.broken {
+        tracing::warn!("a workflow file is not used as it is now:\n{problems}");
+    }
+    if let Some(why) = &workflows.unreadable {
+        tracing::warn!("{why}; the workflows stay as they were");
+    }
+    offer.change(workflows);
 }
 
 fn not_cancelable(record: &TaskRecord) -> Error {

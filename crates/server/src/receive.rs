@@ -1,9 +1,10 @@
 //! What a Message does: begins a Task, says more about one that has not started, or answers a pause.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use executor::{
-    Exchange, Executor, ExecutorError, NewRun, Opening, ReplyError, RunId, RunState, TaskRecord,
+    Exchange, Executor, ExecutorError, NewRun, Once, Opening, ReplyError, RunId, RunState,
+    TaskRecord,
     run::{RunEvent, StepId},
 };
 use planner::Workflow;
@@ -20,6 +21,8 @@ use crate::{
     drive::{self, has_moved},
     error::{ended, wire},
     intake::{self, Decision},
+    media,
+    offer::{Offer, Offered},
 };
 
 /// How often a Message is looked at again because others have moved its Task meanwhile.
@@ -29,14 +32,22 @@ const TRIES: usize = 5;
 pub(crate) struct Receiver {
     pub(crate) executor: Arc<Executor>,
     pub(crate) registry: Arc<Registry>,
-    pub(crate) workflows: Workflows,
+    pub(crate) offer: Arc<Offer>,
+    /// For how long an equal Message is the same one.
+    pub(crate) remember: Option<Duration>,
 }
 
-/// A Message, and the workflow that it or its request names.
+/// A Message, with all that is known of it.
 #[derive(Clone, Copy)]
 struct Received<'a> {
     message: &'a Message,
+    /// The workflow that it or its request names.
     named: Option<&'a Arc<Workflow>>,
+    /// Media types that its sender accepts; empty accepts any.
+    accepts: &'a [String],
+    /// What can be started.
+    offered: &'a Offered,
+    once: Option<&'a Once>,
 }
 
 impl Receiver {
@@ -46,45 +57,58 @@ impl Receiver {
         tenant: &str,
         request: SendMessageRequest,
     ) -> Result<RunId, Error> {
-        let named = self.named(tenant, &request)?;
+        let offered = self.offer.now();
+        let named = named(&offered.workflows, tenant, &request)?;
         let Some(message) = &request.message else {
             return Err(Error::invalid_field("message", "is required"));
         };
-        let received = Received { message, named };
-        if message.task_id.is_empty() {
-            return self.begin(None, received).await.map_err(NotTaken::told);
-        }
-        let id = message.task_id.parse();
-        let id: RunId = id.map_err(|_| Error::task_not_found(&message.task_id))?;
-        for _ in 1..TRIES {
-            match self.go_on(&id, received).await {
-                Err(NotTaken::Inside(error)) if has_moved(&error) => (),
+        let configuration = request.configuration.as_ref();
+        let accepts = configuration.map_or(&[][..], |it| &it.accepted_output_modes);
+        let mut once = self.once(tenant, &request).map_err(wire)?;
+        for tried in 1.. {
+            if let Some(once) = &mut once
+                && let Some(id) = self.executor.runs().taken(once).await.map_err(wire)?
+            {
+                self.go_on_driving(&id).await;
+                return Ok(id);
+            }
+            let received =
+                Received { message, named, accepts, offered: &offered, once: once.as_ref() };
+            match self.take(received).await {
+                Err(NotTaken::Inside(error)) if has_moved(&error) && tried < TRIES => (),
                 done => return done.map_err(NotTaken::told),
             }
         }
-        self.go_on(&id, received).await.map_err(NotTaken::told)
+        unreachable!("the last try returns")
     }
 
-    /// The workflow that the Message names in its metadata, else the request, else the tenant.
-    fn named(
+    /// Makes sure that the run of a Message that came again is driven: the answer to the first may have been that
+    /// nobody knows whether it was kept.
+    async fn go_on_driving(&self, id: &RunId) {
+        match self.executor.resume(id).await {
+            Ok(()) | Err(ExecutorError::NotStarted { .. }) => (),
+            // Its Task is shown as it stands.
+            Err(error) => tracing::warn!(task = %id, %error, "a run cannot be taken up"),
+        }
+    }
+
+    /// What makes a Message the same as an earlier one: its id and all that it says, and to whom.
+    fn once(
         &self,
         tenant: &str,
         request: &SendMessageRequest,
-    ) -> Result<Option<&Arc<Workflow>>, Error> {
-        let key = metadata::WORKFLOW;
-        let in_message = request.message.as_ref().and_then(|message| message.metadata(key));
-        let in_request = request.metadata.as_ref().and_then(|metadata| metadata.0.get(key));
-        let (field, name) = match (in_message, in_request) {
-            (Some(name), _) => (format!("message.metadata[{key}]"), name.as_str()),
-            (None, Some(name)) => (format!("metadata[{key}]"), name.as_str()),
-            (None, None) if !tenant.is_empty() => ("tenant".to_owned(), Some(tenant)),
-            (None, None) => return Ok(None),
-        };
-        let Some(name) = name else {
-            return Err(Error::invalid_field(field, "must be the name of a workflow, a string"));
-        };
-        let found = self.workflows.get(name);
-        found.map(Some).ok_or_else(|| Error::invalid_field(field, self.workflows.unknown(name)))
+    ) -> Result<Option<Once>, ExecutorError> {
+        let content = (&request.message, &request.metadata, tenant);
+        self.remember.map(|window| Once::of(&content, window)).transpose()
+    }
+
+    async fn take(&self, received: Received<'_>) -> Result<RunId, NotTaken> {
+        let task_id = &received.message.task_id;
+        if task_id.is_empty() {
+            return self.begin(None, received).await;
+        }
+        let id: RunId = task_id.parse().map_err(|_| Error::task_not_found(task_id))?;
+        self.go_on(&id, received).await
     }
 
     async fn go_on(&self, id: &RunId, received: Received<'_>) -> Result<RunId, NotTaken> {
@@ -102,13 +126,14 @@ impl Receiver {
             TaskRecord::Run(run) if run.run.outcome().is_some() => {
                 Err(ended(id, RunState::of(&run.run)).into())
             }
-            TaskRecord::Run(_) => self.reply(id, received.message).await,
+            TaskRecord::Run(_) => self.reply(id, received).await,
         }
     }
 
     /// Answers the pause that the Message is addressed to, else the only one. Where that is not clear, nothing is
     /// kept, and the status of the Task says what there is to answer.
-    async fn reply(&self, id: &RunId, message: &Message) -> Result<RunId, NotTaken> {
+    async fn reply(&self, id: &RunId, received: Received<'_>) -> Result<RunId, NotTaken> {
+        let Received { message, once, .. } = received;
         let step = match message.metadata(metadata::STEP) {
             None => None,
             Some(Value::String(step)) => Some(StepId::new(step)),
@@ -119,8 +144,11 @@ impl Receiver {
                 );
             }
         };
-        match drive::reply(&self.executor, id, step, message).await {
-            Ok(_) | Err(ExecutorError::Reply(ReplyError::Ambiguous { .. })) => Ok(id.clone()),
+        match drive::reply(&self.executor, id, step, message, once).await {
+            Ok(_)
+            | Err(ExecutorError::Reply(ReplyError::Ambiguous { .. } | ReplyError::Repeated)) => {
+                Ok(id.clone())
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -137,14 +165,18 @@ impl Receiver {
         };
         messages.push(received.message.clone());
         let known = opening.as_ref().and_then(|opening| opening.workflow.as_deref());
-        let known = received.named.or_else(|| known.and_then(|name| self.workflows.get(name)));
+        let workflows = &received.offered.workflows;
+        let known = received.named.or_else(|| known.and_then(|name| workflows.get(name)));
+        media::check(workflows, known, received.message, received.accepts)?;
         let exchange = |workflow: Option<String>, answer: Vec<Part>| Exchange {
             task: opening.as_ref().map(|opening| opening.id.clone()),
             workflow,
             message: received.message.clone(),
             answer,
+            accepts: received.accepts.to_vec(),
+            once: received.once.cloned(),
         };
-        match intake::decide(&self.workflows, known, &messages) {
+        match intake::decide(workflows, known, &messages) {
             Decision::Ask { workflow, question } => {
                 Ok(self.executor.defer(exchange(workflow, question)).await?)
             }
@@ -166,7 +198,10 @@ impl Receiver {
                 let message = Some(received.message.clone());
                 let context_id = Some(received.message.context_id.clone());
                 let context_id = context_id.filter(|context| !context.is_empty());
-                let new = NewRun { plan, inputs, start, message, context_id, opening };
+                let accepts = received.accepts.to_vec();
+                let once = received.once.cloned();
+                let new =
+                    NewRun { plan, inputs, start, message, context_id, opening, accepts, once };
                 Ok(self.executor.start(new).await?)
             }
         }
@@ -185,6 +220,28 @@ impl Receiver {
     pub(crate) async fn cancel(&self, id: &RunId) -> Result<(), Error> {
         drive::cancel(&self.executor, id).await.map_err(wire)
     }
+}
+
+/// The workflow that the Message names in its metadata, else the request, else the tenant.
+fn named<'a>(
+    workflows: &'a Workflows,
+    tenant: &str,
+    request: &SendMessageRequest,
+) -> Result<Option<&'a Arc<Workflow>>, Error> {
+    let key = metadata::WORKFLOW;
+    let in_message = request.message.as_ref().and_then(|message| message.metadata(key));
+    let in_request = request.metadata.as_ref().and_then(|metadata| metadata.0.get(key));
+    let (field, name) = match (in_message, in_request) {
+        (Some(name), _) => (format!("message.metadata[{key}]"), name.as_str()),
+        (None, Some(name)) => (format!("metadata[{key}]"), name.as_str()),
+        (None, None) if !tenant.is_empty() => ("tenant".to_owned(), Some(tenant)),
+        (None, None) => return Ok(None),
+    };
+    let Some(name) = name else {
+        return Err(Error::invalid_field(field, "must be the name of a workflow, a string"));
+    };
+    let found = workflows.get(name);
+    found.map(Some).ok_or_else(|| Error::invalid_field(field, workflows.unknown(name)))
 }
 
 /// Why a Message was not taken in.

@@ -6,7 +6,7 @@ use executor::ExecutorError;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::Orchestrator;
+use crate::{Orchestrator, health, hosts};
 
 /// How long what calls have begun may take once none comes any more.
 const FINISH: Duration = Duration::from_secs(10);
@@ -29,12 +29,16 @@ pub enum ServeError {
 /// When the lease was lost, or the store or the socket failed.
 pub async fn serve(
     listener: TcpListener,
-    orchestrator: Orchestrator,
+    mut orchestrator: Orchestrator,
     stop: CancellationToken,
 ) -> Result<(), ServeError> {
+    let mut watching = std::pin::pin!(orchestrator.watch());
     let orchestrator = Arc::new(orchestrator);
     let executor = Arc::clone(orchestrator.executor());
-    let router = protocol::server::router(orchestrator.clone());
+    let settings = orchestrator.settings();
+    let router = protocol::server::router_with_limits(orchestrator.clone(), settings.limits)
+        .merge(health::router(Arc::clone(&executor), Arc::clone(orchestrator.offer())));
+    let router = hosts::guard(router, settings.hosts.clone());
     let mut serving = std::pin::pin!(protocol::server::serve(listener, router, stop.clone()));
     let (served, is_lost) = tokio::select! {
         served = &mut serving => (served, false),
@@ -42,6 +46,7 @@ pub async fn serve(
             stop.cancel();
             (serving.await, true)
         }
+        never = &mut watching => match never {},
     };
     if tokio::time::timeout(FINISH, orchestrator.finish()).await.is_err() {
         tracing::warn!(

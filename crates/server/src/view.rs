@@ -1,7 +1,9 @@
 //! How a run looks on the wire: as a Task, and as the events of a stream.
 
+use std::collections::HashMap;
+
 use executor::{
-    ExecutorError, RunState, Runs, TaskRecord,
+    ExecutorError, Recorded, RunState, Runs, TaskRecord,
     run::{Outcome, Pause, PauseKind, RunEvent, StepId},
 };
 use jiff::Timestamp;
@@ -75,9 +77,13 @@ async fn history(
     Ok(history)
 }
 
+/// The outputs of a run that has completed; of any other what has come of them in chunks.
 async fn artifacts(runs: &Runs, record: &TaskRecord) -> Result<Vec<Artifact>, ExecutorError> {
     match record {
-        TaskRecord::Run(recorded) => runs.outputs(recorded).await,
+        TaskRecord::Run(recorded) => match recorded.run.outcome() {
+            Some(Outcome::Completed(_)) => runs.outputs(recorded).await,
+            _ => Ok(recorded.streamed.artifacts().cloned().collect()),
+        },
         TaskRecord::Opening(_) => Ok(Vec::new()),
     }
 }
@@ -98,7 +104,7 @@ async fn status(
         TaskRecord::Run(recorded) => match recorded.run.outcome() {
             Some(Outcome::Failed(error)) => Some(vec![Part::text(error.to_string())]),
             Some(Outcome::Completed(_) | Outcome::Canceled) => None,
-            None if state == RunState::Working => None,
+            None if matches!(state, RunState::Submitted | RunState::Working) => None,
             None => {
                 let mut parts = Vec::new();
                 for (step, pause) in recorded.run.pauses() {
@@ -152,11 +158,10 @@ pub(crate) async fn updates(
     record: &TaskRecord,
     event: &RunEvent,
 ) -> Result<Vec<StreamResponse>, ExecutorError> {
-    let mut updates = Vec::new();
-    if matches!(event, RunEvent::RunFinished { .. }) {
-        for artifact in artifacts(runs, record).await? {
-            updates.push(whole(record, artifact).into());
-        }
+    let mut updates: Vec<StreamResponse> = Vec::new();
+    if let TaskRecord::Run(recorded) = record {
+        let told = artifact_updates(runs, recorded, event).await?;
+        updates.extend(told.into_iter().map(|update| addressed(record, update).into()));
     }
     if is_news(event) {
         let update = TaskStatusUpdateEvent {
@@ -170,16 +175,36 @@ pub(crate) async fn updates(
     Ok(updates)
 }
 
+/// Chunks as they come, and in the end each output that is not what its chunks have told already.
+async fn artifact_updates(
+    runs: &Runs,
+    recorded: &Recorded,
+    event: &RunEvent,
+) -> Result<Vec<TaskArtifactUpdateEvent>, ExecutorError> {
+    Ok(match event {
+        RunEvent::ArtifactChunked { chunk, .. } => vec![runs.chunk(&recorded.id, chunk).await?],
+        RunEvent::RunFinished { .. } => {
+            let streamed = recorded.streamed.artifacts();
+            let told: HashMap<&str, &Artifact> =
+                streamed.map(|artifact| (artifact.artifact_id.as_str(), artifact)).collect();
+            let outputs = runs.outputs(recorded).await?.into_iter();
+            let is_news =
+                |output: &Artifact| told.get(output.artifact_id.as_str()) != Some(&output);
+            outputs.filter(is_news).map(whole).collect()
+        }
+        _ => Vec::new(),
+    })
+}
+
 /// An artifact that comes in one piece.
-fn whole(record: &TaskRecord, artifact: Artifact) -> TaskArtifactUpdateEvent {
-    TaskArtifactUpdateEvent {
-        task_id: record.id().to_string(),
-        context_id: record.context_id().to_owned(),
-        artifact: Some(artifact),
-        append: false,
-        last_chunk: true,
-        metadata: None,
-    }
+fn whole(artifact: Artifact) -> TaskArtifactUpdateEvent {
+    let artifact = Some(artifact);
+    TaskArtifactUpdateEvent { artifact, append: false, last_chunk: true, ..Default::default() }
+}
+
+fn addressed(record: &TaskRecord, update: TaskArtifactUpdateEvent) -> TaskArtifactUpdateEvent {
+    let (task_id, context_id) = (record.id().to_string(), record.context_id().to_owned());
+    TaskArtifactUpdateEvent { task_id, context_id, ..update }
 }
 
 fn is_news(event: &RunEvent) -> bool {
@@ -187,6 +212,8 @@ fn is_news(event: &RunEvent) -> bool {
         RunEvent::RunDeferred { .. }
         | RunEvent::RunRejected { .. }
         | RunEvent::RunStarted { .. }
+        | RunEvent::RunQueued { .. }
+        | RunEvent::RunAdmitted { .. }
         | RunEvent::StepSkipped { .. }
         | RunEvent::AttemptStarted { .. }
         | RunEvent::AttemptPaused { .. }
@@ -202,6 +229,7 @@ fn is_news(event: &RunEvent) -> bool {
         RunEvent::RunResumed { .. }
         | RunEvent::ContextRefused { .. }
         | RunEvent::AttemptBound { .. }
+        | RunEvent::ArtifactChunked { .. }
         | RunEvent::AnswerDelivered { .. } => false,
     }
 }

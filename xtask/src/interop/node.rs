@@ -14,7 +14,7 @@ const SOURCE: &str = "tests/interop";
 /// What is installed: exact versions, and the digest of every package below them.
 const PINNED: [&str; 2] = ["package.json", "package-lock.json"];
 /// Node finds packages beside the script it runs, so the scripts lie beside the packages.
-const SCRIPTS: [&str; 2] = ["agents.js", "client.js"];
+const SCRIPTS: [&str; 4] = ["agents.js", "checks.js", "client.js", "serve.js"];
 
 /// A Node that has what `package.json` names.
 pub(super) struct Node {
@@ -42,9 +42,19 @@ impl Node {
 
     /// Runs one of the scripts.
     pub(super) fn script(&self, name: &str) -> Command {
+        self.run(&self.folder.join(name))
+    }
+
+    /// Runs a script, which finds the packages when it lies in [`Node::folder`].
+    pub(super) fn run(&self, script: &Path) -> Command {
         let mut command = process::command(&self.program);
-        command.arg(self.folder.join(name));
+        command.arg(script);
         command
+    }
+
+    /// The folder of the packages.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Whether there is an installation that ended well and was for the same files.

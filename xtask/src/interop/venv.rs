@@ -40,10 +40,15 @@ impl Venv {
 
     /// Runs one of the scripts in `tests/interop`.
     pub(super) fn script(&self, name: &str) -> Command {
+        self.run(&process::root().join("tests/interop").join(name))
+    }
+
+    /// Runs a script.
+    pub(super) fn run(&self, script: &Path) -> Command {
         let mut python = self.python();
         // Its spans complain whenever a client hangs up in the middle of a stream.
         python.env("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false");
-        python.arg(process::root().join("tests/interop").join(name));
+        python.arg(script);
         python
     }
 

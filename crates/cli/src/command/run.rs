@@ -106,6 +106,8 @@ async fn start(args: &Args, run: &RunArgs) -> Result<Started, Failure> {
         message: None,
         context_id: None,
         opening: None,
+        accepts: Vec::new(),
+        once: None,
     };
     let here = Here::open(&place).await?;
     let interrupts = Interrupts::new().map_err(Failure::unavailable)?;

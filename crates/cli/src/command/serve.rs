@@ -1,15 +1,16 @@
 //! `convoke serve`
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{io, net::SocketAddr, path::Path, sync::Arc};
 
 use anstream::eprintln;
-use server::{Orchestrator, Parts, ServeError, Workflows};
+use server::{Folder, Hosts, Offering, Orchestrator, Parts, ServeError, Settings};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::{
-    args::{Args, ServeArgs},
+    args::{Args, ConfigArgs},
+    config::Config,
     drive::Here,
     failure::{Exit, Failure},
     interrupts::Stops,
@@ -18,22 +19,16 @@ use crate::{
     workflow_file::shown,
 };
 
-pub(crate) async fn run(args: &Args, serve: &ServeArgs) -> Result<Exit, Failure> {
-    if !serve.listen.ip().is_loopback() {
-        return Err(Failure::usage(format!(
-            "{} is not a loopback address: whoever reaches the server may run workflows, so it listens on this \
-             machine only until it can tell callers apart; use 127.0.0.1:PORT or [::1]:PORT",
-            serve.listen
-        )));
-    }
-    let workflows = read(serve)?;
-    let listener = listen(serve.listen).await?;
+pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure> {
+    let (config, _) = Config::load(serve)?;
+    let folder = open(&config.workflows)?;
+    let listener = listen(config.listen).await?;
     let address = listener.local_addr().map_err(Failure::unavailable)?;
-    let public_url = public_url(serve.public_url.as_ref(), address)?;
+    let public_url = public_url(config.public_url.as_ref(), address);
     let mut stops = Stops::new().map_err(Failure::unavailable)?;
     let place = Place::open(args).await?;
     let registry = Arc::new(place.registry().await?);
-    let executor = Arc::new(place.executor().await?);
+    let executor = Arc::new(place.executor().await?.with_run_limits(config.runs));
     let resumed = executor.resume_all().await?;
     let here = Here::over(&place, Arc::clone(&executor)).await?;
     if !resumed.is_empty() {
@@ -41,12 +36,18 @@ pub(crate) async fn run(args: &Args, serve: &ServeArgs) -> Result<Exit, Failure>
     }
     eprintln!(
         "serves {} workflows from {}; its card: {public_url}/.well-known/agent-card.json",
-        workflows.len(),
-        shown(&serve.workflows)
+        folder.workflows().len(),
+        shown(&config.workflows)
     );
     let stop = CancellationToken::new();
-    let orchestrator =
-        Orchestrator::new(Parts { executor, registry, workflows, public_url, stop: stop.clone() });
+    let orchestrator = Orchestrator::new(Parts {
+        executor,
+        registry,
+        offering: Offering::Folder(folder),
+        public_url,
+        settings: settings(&config),
+        stop: stop.clone(),
+    });
     let mut serving = std::pin::pin!(server::serve(listener, orchestrator, stop.clone()));
     let served = tokio::select! {
         served = &mut serving => served,
@@ -63,23 +64,31 @@ pub(crate) async fn run(args: &Args, serve: &ServeArgs) -> Result<Exit, Failure>
     served.map(|()| Exit::Ok).map_err(failure)
 }
 
-/// The workflows of the folder. What is wrong with a file is shown, and the file is left out.
-fn read(serve: &ServeArgs) -> Result<Workflows, Failure> {
-    let folder = &serve.workflows;
-    let workflows = Workflows::read(folder).map_err(|error| {
+fn settings(config: &Config) -> Settings {
+    Settings {
+        limits: config.limits,
+        hosts: Hosts::new(config.allowed_hosts.iter().map(String::as_str)),
+        remember: config.remember,
+    }
+}
+
+/// The folder of workflows. What is wrong with a file is shown, and the file is left out.
+fn open(path: &Path) -> Result<Folder, Failure> {
+    let folder = Folder::open(path).map_err(|error| {
         Failure::usage(format!(
             "cannot read the folder of workflows {}: {error}; name another one with --workflows",
-            shown(folder)
+            shown(path)
         ))
     })?;
+    let workflows = folder.workflows();
     for problems in &workflows.broken {
         eprintln!("{}", output::problems(problems).trim_end());
         eprintln!("{} is left out\n", problems.source_file.name());
     }
     if workflows.is_empty() {
-        eprintln!("there is no workflow in {}: every Message will be rejected", shown(folder));
+        eprintln!("there is no workflow in {}: every Message will be rejected", shown(path));
     }
-    Ok(workflows)
+    Ok(folder)
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
@@ -94,18 +103,11 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     })
 }
 
-fn public_url(given: Option<&Url>, address: SocketAddr) -> Result<String, Failure> {
-    let Some(url) = given else { return Ok(format!("http://{address}")) };
-    let is_plain = matches!(url.scheme(), "http" | "https")
-        && url.host().is_some()
-        && url.query().is_none()
-        && url.fragment().is_none();
-    if !is_plain {
-        return Err(Failure::usage(format!(
-            "`{url}` cannot be the URL of an agent: write http:// or https://, a host, and no query"
-        )));
+fn public_url(given: Option<&Url>, address: SocketAddr) -> String {
+    match given {
+        Some(url) => url.as_str().trim_end_matches('/').to_owned(),
+        None => format!("http://{address}"),
     }
-    Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
 fn failure(error: ServeError) -> Failure {

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use protocol::{client::Client, v1::Message};
+use protocol::v1::Message;
 use tokio::sync::mpsc;
 
-use super::Driver;
+use super::{Driver, Shared};
 use crate::{
     ExecutorError,
     flights::Slot,
-    remote::{Attempt, Cancel, Errand, KnownPause, confirm_cancel, fly, until},
+    interfaces::peer,
+    remote::{Attempt, Cancel, Errand, KnownPause, Passing, confirm_cancel, fly, until},
     report::Report,
     run::{CANCEL_GRACE, Effect, Flight, Input, PauseKind, Phase, StepIndex, after},
 };
@@ -81,11 +82,12 @@ impl Driver {
         };
         let message = self.message_of(at, &flight).await?;
         let reporter = self.reporter(at, attempt);
-        let interface = flight.intent.interface.clone();
-        let client = match Client::new(self.shared.outbound.clone(), interface) {
-            Ok(client) => client,
-            Err(error) => {
-                let report = reporter.unusable(&flight.intent, &error.to_string())?;
+        let Shared { outbound, limits, interfaces, .. } = &*self.shared;
+        let (limits, interfaces) = (*limits, Arc::clone(interfaces));
+        let peer = match peer(outbound, &flight.intent, errand.task(), limits.client) {
+            Ok(peer) => peer,
+            Err(why) => {
+                let report = reporter.unusable(&flight.intent, &why)?;
                 let to = self.report_to.clone();
                 self.flights.start(Slot::Flight(at, attempt), async move {
                     let _ = to.send(report).await;
@@ -96,8 +98,23 @@ impl Driver {
         let is_paused = matches!(self.run.at(at).phase, Phase::Paused { .. });
         let deadline = (!is_paused).then(|| self.run.attempt_deadline(at, &flight));
         let timeout = self.run.shape().step(at).timeout;
+        let passed = self.streamed.of_attempt(at, attempt);
+        let accepts = self.run.header().map_or(&[][..], |header| &header.accepts);
+        let through = &self.through[at.position()];
+        let passing = Passing::new(&self.plan, at, through, accepts, passed);
         let intent = flight.intent;
-        let flight = Attempt { client, intent, message, errand, deadline, timeout, reporter };
+        let flight = Attempt {
+            peer,
+            intent,
+            message,
+            errand,
+            deadline,
+            timeout,
+            limits,
+            interfaces,
+            passing,
+            reporter,
+        };
         self.flights.start(Slot::Flight(at, attempt), fly(flight));
         Ok(())
     }
@@ -118,13 +135,14 @@ impl Driver {
         let Some((intent, task, give_up_at)) = self.run.to_cancel(at, attempt) else {
             return;
         };
-        let client = Client::new(self.shared.outbound.clone(), intent.interface.clone());
+        let Shared { outbound, limits, .. } = &*self.shared;
+        let peer = peer(outbound, intent, Some(task), limits.client);
         let task_id = task.task_id.clone();
         let step = self.step_id(at);
         let to = self.report_to.clone();
         self.flights.start(Slot::Cancel(at, attempt), async move {
-            let confirmed = match client {
-                Ok(client) => confirm_cancel(Cancel { client, task_id, give_up_at }).await,
+            let confirmed = match peer {
+                Ok(peer) => confirm_cancel(Cancel { peer, task_id, give_up_at }).await,
                 // An agent that cannot be called cannot be told either.
                 Err(_) => false,
             };

@@ -6,10 +6,12 @@ use jiff::Timestamp;
 use protocol::{model::metadata, v1::Message};
 use tokio::sync::oneshot;
 
-use super::Driver;
+use super::{Driver, Shared};
 use crate::{
+    ExecutorError,
     answer::{Answer, ReplyError},
     id::{Purpose, message_id},
+    once,
     report::{Report, body_of},
     run::{Flight, Input, Intent, Phase, RemoteTask, StepId, StepIndex},
 };
@@ -21,9 +23,23 @@ pub(super) struct Waiting {
 }
 
 impl Driver {
-    /// Takes an answer to a pause: drafts its intent, or refuses it at once.
-    pub(super) fn take_answer(&mut self, answer: Answer) {
-        let Answer { step, message, taken } = answer;
+    /// Takes an answer to a pause: drafts its intent, or refuses it at once. One that was taken before is not
+    /// taken again; nobody but this driver takes answers to this run, so that to look is enough.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) async fn take_answer(&mut self, answer: Answer) -> Result<(), ExecutorError> {
+        let Answer { step, message, once, taken } = answer;
+        let Shared { store, account, .. } = &*self.shared;
+        let mut kept = None;
+        if let Some(mut once) = once {
+            if once::taken(&**store, account, &mut once).await?.is_some() {
+                // Whoever asked may be gone.
+                drop(taken.send(Err(ReplyError::Repeated)));
+                return Ok(());
+            }
+            kept = Some(once.put_alone(account, &self.id)?);
+        }
         let prepared = self.addressed(step).and_then(|at| {
             let (flight, task) = self.asking(at).ok_or(ReplyError::NotPaused)?;
             let report = self.answer_report(at, &flight, &task, message)?;
@@ -33,11 +49,13 @@ impl Driver {
             Ok((at, report)) => {
                 let step = self.run.shape().step(at).id.clone();
                 self.take(report);
+                self.draft.writes.extend(kept);
                 self.waiting.push(Waiting { step, taken });
             }
             // Whoever asked may be gone.
             Err(refused) => drop(taken.send(Err(refused))),
         }
+        Ok(())
     }
 
     /// Tells those whose answers the last commit has made durable.

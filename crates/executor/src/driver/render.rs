@@ -56,8 +56,13 @@ impl Driver {
         let plan = Arc::clone(&self.plan);
         let scope = self.scope(&plan.workflow.outputs_read).await?;
         let mut blobs = Vec::new();
+        let accepts = self.run.header().map(|header| header.accepts.clone()).unwrap_or_default();
         let outputs = match planner::evaluate_outputs(&plan.workflow, &scope) {
-            Ok(artifacts) => match body_of(&self.shared.account, &artifacts, &mut blobs) {
+            Ok(artifacts) => match body_of(
+                &self.shared.account,
+                &planner::accepted(artifacts, &accepts),
+                &mut blobs,
+            ) {
                 Err(error @ ExecutorError::TooLarge { .. }) => {
                     Err(no_outputs(&format!("the outputs of the run are too large: {error}")))
                 }
@@ -104,10 +109,12 @@ impl Driver {
         message = self.with_origin(message);
         message.reference_task_ids = self.references(at);
         let mut blobs: Vec<Write> = Vec::new();
+        let (interface, fallbacks) = self.shared.interfaces.order(binding);
         let intent = Intent {
             message_id: id,
             agent: binding.agent.clone(),
-            interface: binding.interface.clone(),
+            interface,
+            fallbacks,
             streaming: binding.streaming,
             message: body_of(&self.shared.account, &message, &mut blobs)?,
         };

@@ -69,13 +69,14 @@ impl Results {
 }
 
 impl Driver {
-    /// Forgets the results that nobody is going to read any more. Costs O(what the settled steps read).
+    /// Forgets the results that nobody is going to read any more, and what has gone on before them. Costs O(what the settled steps read).
     pub(super) fn release_results(&mut self, events: &[RunEvent]) {
         let plan = Arc::clone(&self.plan);
         let shape = Arc::clone(self.run.shape());
         let settled = events.iter().filter_map(RunEvent::settles);
         for at in settled.filter_map(|step| shape.find(step)) {
             self.results.release(&plan.workflow.steps[at.position()].reads);
+            self.streamed.forget(at);
         }
     }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use planner::{ErrorClass, StepError, StepResult, StepState};
 use protocol::{
     outbound::Policy,
-    v1::{AgentCard, AgentInterface},
+    v1::{AgentCard, AgentInterface, Artifact, Part, TaskArtifactUpdateEvent},
 };
 use registry::{Agent, CardDigest, Index};
 use serde_json::json;
@@ -15,7 +15,8 @@ use super::*;
 use crate::{
     body::{Body, Json},
     report::ContextSeen,
-    run::{Failure, Phase, Settled, Shape, StepId, Wait},
+    run::{Chunk, Failure, Phase, Settled, Shape, StepId, Wait},
+    seats::{RunLimits, Seats},
 };
 
 /// A driver of a run that has just started; nobody listens where its agent is said to be.
@@ -33,11 +34,15 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         plan,
         seq: Seq(0),
         contexts: Contexts::fresh(&account, "ours"),
+        streamed: Streamed::default(),
         cancel: CancellationToken::new(),
         mailbox: Mailbox::default(),
+        seat: Seats::new(RunLimits::NONE).take_up(&id, None),
     };
     let outbound = Outbound::new(Policy::loopback()).unwrap();
-    let mut driver = Driver::new(Arc::new(Shared { store, outbound, account }), standing);
+    let (limits, interfaces) = (Limits::default(), Arc::default());
+    let mut driver =
+        Driver::new(Arc::new(Shared { store, outbound, account, limits, interfaces }), standing);
     let body = |value| Body::Inline(Json::of(&value).unwrap());
     let header = Header {
         workflow: "test".to_owned(),
@@ -47,6 +52,7 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         start: body(json!([])),
         message: None,
         origin: None,
+        accepts: Vec::new(),
     };
     driver.open(Box::new(header), Vec::new(), Arc::default(), Arc::from([])).await.unwrap();
     (folder, driver)
@@ -117,7 +123,7 @@ async fn a_flight_that_breaks_down_fails_its_attempt() {
     // Its own flight would report that nobody is there.
     driver.flights.stop(Slot::Flight(at, 1));
     driver.flights.start(Slot::Flight(at, 1), async { panic!("as the test wants it") });
-    driver.gather().await;
+    driver.gather().await.unwrap();
     let Phase::Settled(Settled::Failed(_, error)) = &driver.run.at(at).phase else {
         panic!("{:?}", driver.run.at(at).phase);
     };
@@ -143,7 +149,7 @@ async fn a_cancel_or_a_sleep_that_breaks_down_holds_nothing_up() {
     // Its flight would report that nobody is there.
     driver.flights.stop(Slot::Flight(at, 2));
     driver.cancel.cancel();
-    driver.gather().await;
+    driver.gather().await.unwrap();
     driver.turn().await.unwrap();
     assert!(driver.flights.holds(Slot::GiveUp(at, 2)));
     driver.mourn(Slot::GiveUp(at, 2), "broken");
@@ -173,10 +179,48 @@ async fn a_stale_report_brings_nothing_along() {
 }
 
 #[tokio::test]
+async fn what_has_gone_on_is_kept_until_its_step_is_settled() {
+    let (_folder, mut driver) = started("  a: {agent: x, message: hi}\n").await;
+    let task = crate::run::RemoteTask {
+        task_id: "t".to_owned(),
+        context_id: String::new(),
+        interface: None,
+    };
+    driver.take(Report::of(Input::Bound { step: step("a"), attempt: 1, task }));
+    let chunked = |attempt: u32, text: &str| {
+        let artifact = Artifact::new("a/1", "", vec![Part::text(text)]);
+        let body = Body::Inline(Json::of(&artifact).unwrap());
+        let chunk = Chunk { append: true, last_chunk: false, artifact: body };
+        let update = TaskArtifactUpdateEvent {
+            artifact: Some(artifact),
+            append: true,
+            ..TaskArtifactUpdateEvent::default()
+        };
+        let input = Input::Chunked { step: step("a"), attempt, chunk };
+        Report { chunk: Some(Box::new(update)), ..Report::of(input) }
+    };
+    for report in [chunked(1, "1 "), chunked(2, "of no attempt"), chunked(1, "2")] {
+        driver.take(report);
+    }
+    let passed = |driver: &Driver| {
+        let passed = driver.streamed.of_attempt(StepIndex(0), 1)?;
+        passed.get("a/1").map(Artifact::text)
+    };
+    assert_eq!(passed(&driver).as_deref(), Some("1 2"));
+    assert!(driver.streamed.of_attempt(StepIndex(0), 2).is_none(), "another attempt begins anew");
+    driver.take(completed("a", 1));
+    assert_eq!(passed(&driver), None, "nobody follows its agent any more");
+}
+
+#[tokio::test]
 async fn a_refusal_of_an_earlier_attempt_leaves_the_present_one_alone() {
     let (_folder, mut driver) = started("  a: {agent: x, message: hi}\n").await;
     let Phase::Sending(flight) = driver.run.at(StepIndex(0)).phase.clone() else { panic!("sent") };
-    let task = crate::run::RemoteTask { task_id: "t".to_owned(), context_id: String::new() };
+    let task = crate::run::RemoteTask {
+        task_id: "t".to_owned(),
+        context_id: String::new(),
+        interface: None,
+    };
     driver.take(Report::of(Input::Bound { step: step("a"), attempt: 1, task }));
     let intent = flight.intent;
     driver.take(Report::of(Input::ContextRefused { step: step("a"), attempt: 1, intent }));

@@ -13,6 +13,7 @@ use super::Executor;
 use crate::{
     ExecutorError, RunId,
     journal::{self, RunSummary},
+    once::Once,
     record::Opening,
     report::body_of,
     run::{OpeningTurn, Outcome, RunEvent, projection::RunState},
@@ -29,6 +30,10 @@ pub struct Exchange {
     pub message: Message,
     /// What is asked, or why nothing can be started.
     pub answer: Vec<Part>,
+    /// Media types that outputs may have; empty says nothing about that.
+    pub accepts: Vec<String>,
+    /// What makes an equal Message the same one.
+    pub once: Option<Once>,
 }
 
 impl Executor {
@@ -36,7 +41,8 @@ impl Executor {
     /// exists durably.
     ///
     /// # Errors
-    /// When the Task has ended, its run has started meanwhile (a conflict), or the store fails.
+    /// When the Task has ended, its run has started or an equal Message was taken meanwhile (a conflict), or the
+    /// store fails.
     pub async fn defer(&self, exchange: Exchange) -> Result<RunId, ExecutorError> {
         self.exchange(exchange, false).await
     }
@@ -78,19 +84,23 @@ impl Executor {
         let ours = |message: Message| message.with_task(id.as_str()).with_context(&context_id);
         let (message, answer) = (ours(exchange.message), ours(Message::agent(exchange.answer)));
         let account = &self.shared.account;
-        let mut blobs = Vec::new();
+        let mut writes = Vec::new();
         let turn = Box::new(OpeningTurn {
             context_id: context_id.clone(),
             workflow: exchange.workflow,
-            message: body_of(account, &message, &mut blobs)?,
-            answer: body_of(account, &answer, &mut blobs)?,
+            accepts: exchange.accepts,
+            message: body_of(account, &message, &mut writes)?,
+            answer: body_of(account, &answer, &mut writes)?,
         });
+        if let Some(once) = &exchange.once {
+            writes.push(once.put(account, &id)?);
+        }
         let at = Timestamp::now();
         let (event, error) = match is_rejection {
             false => (RunEvent::RunDeferred { at, turn }, None),
             true => (RunEvent::RunRejected { at, turn }, Some(answer.text())),
         };
-        self.commit_opening(&opening, event, blobs, error).await?;
+        self.commit_opening(&opening, event, writes, error).await?;
         Ok(id)
     }
 
@@ -98,7 +108,7 @@ impl Executor {
         &self,
         before: &Opening,
         event: RunEvent,
-        blobs: Vec<Write>,
+        writes: Vec<Write>,
         error: Option<String>,
     ) -> Result<(), ExecutorError> {
         self.check_lease()?;
@@ -107,7 +117,7 @@ impl Executor {
         let mut after = Opening { events: Vec::new(), ..before.clone() };
         after.apply(event);
         let journal = after.id.journal();
-        let mut batch = Batch { fences: Vec::new(), writes: blobs };
+        let mut batch = Batch { fences: Vec::new(), writes };
         let account = account.clone();
         let held = if before.seq == Seq(0) {
             let owner = self.lease.incarnation;
@@ -164,7 +174,8 @@ impl Held {
     }
 
     /// Ends the hold after a commit: the right is kept for later when the Task still waits then. After a commit
-    /// that failed everything is as before, unless the right itself is lost.
+    /// that failed everything is as before, unless the right itself is lost; one of unknown outcome may have opened
+    /// the journal, and then the right is needed to go on with it.
     pub(super) fn settle<T>(
         mut self,
         committed: Result<T, ExecutorError>,
@@ -172,7 +183,10 @@ impl Held {
     ) -> Result<T, ExecutorError> {
         match &committed {
             Ok(_) => self.is_returned = is_waiting,
-            Err(error) => self.is_returned &= !error.is_fenced(),
+            Err(error) => {
+                self.is_returned |= error.is_retryable();
+                self.is_returned &= !error.is_fenced();
+            }
         }
         committed
     }

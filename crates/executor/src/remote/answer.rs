@@ -53,7 +53,7 @@ impl Attempt {
             return false;
         };
         let request = GetTaskRequest { id: task.task_id.clone(), ..GetTaskRequest::default() };
-        match self.client.get_task(request, LOOK_TIMEOUT).await {
+        match self.peer.get_task(request, LOOK_TIMEOUT).await {
             Ok(task) => self.knows_answer(&task),
             Err(_) => false,
         }
@@ -85,7 +85,7 @@ impl Attempt {
         turn: u32,
         left: Duration,
     ) -> Result<Ending, ClientError> {
-        let mut stream = self.client.send_streaming_message(self.request(false), left).await?;
+        let mut stream = self.peer.send_streaming_message(self.request(false), left).await?;
         let mut is_heard = false;
         while let Some(event) = stream.next().await {
             let event = match event {
@@ -97,7 +97,9 @@ impl Attempt {
                 is_heard = true;
                 self.reporter.delivered(turn).await;
             }
-            if let Some(ending) = follower.absorb(event) {
+            let ending = follower.absorb(event);
+            self.pass_on(follower, ending.as_ref()).await;
+            if let Some(ending) = ending {
                 return Ok(ending);
             }
         }
@@ -110,13 +112,14 @@ impl Attempt {
         turn: u32,
         left: Duration,
     ) -> Result<Ending, ClientError> {
-        let response = self.client.send_message(self.request(true), left).await?;
+        let response = self.peer.send_message(self.request(true), left).await?;
         self.reporter.delivered(turn).await;
         let ending = match response.payload {
             Some(Payload::Message(message)) => Some(Ending::Answered(Box::<Message>::new(message))),
             Some(Payload::Task(task)) => follower.snapshot(task),
             None => None,
         };
+        self.pass_on(follower, ending.as_ref()).await;
         match ending {
             Some(ending) => Ok(ending),
             None => Ok(self.poll(std::mem::take(follower)).await),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use protocol::{
-    client::{Client, ClientError, FailureClass},
+    client::{ClientError, FailureClass, Peer},
     error::ErrorKind,
     v1::{CancelTaskRequest, GetTaskRequest, Task},
 };
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// A Task to cancel.
 pub(crate) struct Cancel {
-    pub(crate) client: Client,
+    pub(crate) peer: Peer,
     pub(crate) task_id: String,
     pub(crate) give_up_at: Timestamp,
 }
@@ -53,7 +53,7 @@ impl Cancel {
     async fn tell(&self) -> Verdict {
         let request =
             CancelTaskRequest { id: self.task_id.clone(), ..CancelTaskRequest::default() };
-        verdict(self.client.cancel_task(request, CALL_TIMEOUT).await)
+        verdict(self.peer.cancel_task(request, CALL_TIMEOUT).await)
     }
 
     async fn look(&self) -> Verdict {
@@ -62,7 +62,7 @@ impl Cancel {
             history_length: Some(0),
             ..GetTaskRequest::default()
         };
-        verdict(self.client.get_task(request, CALL_TIMEOUT).await)
+        verdict(self.peer.get_task(request, CALL_TIMEOUT).await)
     }
 }
 

@@ -3,11 +3,14 @@
 use planner::ErrorClass;
 use protocol::{
     artifacts::Aggregator,
+    client::Interface,
     v1::{
-        Artifact, Message, StreamResponse, Task, TaskState, TaskStatus, stream_response::Payload,
+        Artifact, Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+        stream_response::Payload,
     },
 };
 
+use super::Passing;
 use crate::run::{PauseKind, RemoteTask};
 
 /// Follows one attempt's Task through snapshots and updates.
@@ -18,6 +21,10 @@ pub(crate) struct Follower {
     artifacts: Aggregator,
     /// A pause that is known: seeing it again is no news, seeing the Task go on is.
     known: Option<KnownPause>,
+    /// The interface that took the Message, where the intent names another.
+    interface: Option<Box<Interface>>,
+    /// What goes on to those who follow the run.
+    passing: Option<Passing>,
 }
 
 /// How a pause is recognised.
@@ -99,6 +106,28 @@ impl Follower {
         Self { known: Some(known), ..self }
     }
 
+    /// Notes the interface that took the Message along with the Task.
+    pub(crate) fn over(self, interface: Option<Box<Interface>>) -> Self {
+        Self { interface, ..self }
+    }
+
+    /// Hands artifacts on while they come.
+    pub(crate) fn passing(self, passing: Option<Passing>) -> Self {
+        Self { passing, ..self }
+    }
+
+    /// What is to go on now.
+    pub(crate) fn take_chunks(&mut self, ending: Option<&Ending>) -> Vec<TaskArtifactUpdateEvent> {
+        self.passing.as_mut().map(|passing| passing.take(ending.is_some())).unwrap_or_default()
+    }
+
+    /// Notes the size of a chunk that has gone on, and stops when it was too much.
+    pub(crate) fn spend(&mut self, bytes: usize) {
+        if self.passing.as_mut().is_some_and(|passing| !passing.spend(bytes)) {
+            self.passing = None;
+        }
+    }
+
     /// The Task, once one is known.
     pub(crate) fn task(&self) -> Option<&RemoteTask> {
         self.task.as_ref()
@@ -122,9 +151,18 @@ impl Follower {
                     return Some(mix_up);
                 }
                 self.note_task(&update.task_id, &update.context_id);
-                self.artifacts.apply(&update).err().map(|unusable| {
-                    Ending::Failed(Defeat::new(ErrorClass::Failed, unusable.to_string()))
-                })
+                match self.artifacts.apply(&update) {
+                    Ok(change) => {
+                        if let Some(passing) = &mut self.passing {
+                            passing.piece(self.task.as_ref(), &self.artifacts, &update, change);
+                        }
+                        None
+                    }
+                    Err(unusable) => {
+                        let defeat = Defeat::new(ErrorClass::Failed, unusable.to_string());
+                        Some(Ending::Failed(defeat))
+                    }
+                }
             }
             None => None,
         }
@@ -137,6 +175,11 @@ impl Follower {
         }
         self.note_task(&task.id, &task.context_id);
         self.artifacts.replace_all(task.artifacts);
+        if let Some(passing) = &mut self.passing {
+            let is_completed =
+                task.status.as_ref().is_some_and(|status| status.state() == TaskState::Completed);
+            passing.snapshot(self.task.as_ref(), &self.artifacts, is_completed);
+        }
         self.status = task.status;
         self.ending()
     }
@@ -155,8 +198,11 @@ impl Follower {
 
     fn note_task(&mut self, task_id: &str, context_id: &str) {
         if self.task.is_none() {
-            self.task =
-                Some(RemoteTask { task_id: task_id.to_owned(), context_id: context_id.to_owned() });
+            self.task = Some(RemoteTask {
+                task_id: task_id.to_owned(),
+                context_id: context_id.to_owned(),
+                interface: self.interface.take(),
+            });
         }
     }
 
@@ -200,10 +246,7 @@ impl Follower {
 
     fn finished(&mut self) -> Ending {
         Ending::Completed(Box::new(Finished {
-            task: self.task.clone().unwrap_or_else(|| RemoteTask {
-                task_id: String::new(),
-                context_id: String::new(),
-            }),
+            task: self.task.clone().unwrap_or_default(),
             artifacts: std::mem::take(&mut self.artifacts).into_artifacts(),
             status_message: self.status.take().and_then(|status| status.message),
         }))

@@ -13,11 +13,12 @@ impl Attempt {
     /// Sends as a stream and follows it; a cut stream is taken up by watching.
     pub(super) async fn send_streaming(&self, left: Duration) -> Ending {
         let request = self.request(false);
-        let mut stream = match self.client.send_streaming_message(request, left).await {
+        let mut stream = match self.peer.send_streaming_message(request, left).await {
             Ok(stream) => stream,
             Err(error) => return self.refused(&error),
         };
-        let mut follower = Follower::default();
+        let mut follower =
+            Follower::default().over(self.note_interface()).passing(self.passing.clone());
         while let Some(event) = stream.next().await {
             let event = match event {
                 Ok(event) => event,
@@ -32,6 +33,7 @@ impl Attempt {
             if !was_bound {
                 self.bind(&follower, ending.as_ref()).await;
             }
+            self.pass_on(&mut follower, ending.as_ref()).await;
             if let Some(ending) = ending {
                 return ending;
             }
@@ -45,16 +47,18 @@ impl Attempt {
 
     /// Sends, asks for the answer at once, and polls from there.
     pub(super) async fn send_and_poll(&self, left: Duration) -> Ending {
-        let response = match self.client.send_message(self.request(true), left).await {
+        let response = match self.peer.send_message(self.request(true), left).await {
             Ok(response) => response,
             Err(error) => return self.refused(&error),
         };
-        let mut follower = Follower::default();
+        let mut follower =
+            Follower::default().over(self.note_interface()).passing(self.passing.clone());
         match response.payload {
             Some(Payload::Message(message)) => return Ending::Answered(Box::new(message)),
             Some(Payload::Task(task)) => {
                 let ending = follower.snapshot(task);
                 self.bind(&follower, ending.as_ref()).await;
+                self.pass_on(&mut follower, ending.as_ref()).await;
                 if let Some(ending) = ending {
                     return ending;
                 }
@@ -102,7 +106,8 @@ impl Attempt {
             planner::ErrorClass::Unavailable,
             format!(
                 "agent `{}` at {} closed the connection before it answered with a Task or a Message",
-                self.intent.agent, self.intent.interface.url
+                self.intent.agent,
+                self.peer.preferred().interface().url
             ),
         )
     }

@@ -4,6 +4,7 @@ use protocol::v1::{
     Artifact, Message, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
     TaskStatusUpdateEvent,
 };
+use protocol::{card::Binding, client::Interface};
 
 use super::{Defeat, Ending, Follower};
 use crate::run::RemoteTask;
@@ -113,7 +114,8 @@ fn chunks_are_put_together_and_a_snapshot_replaces_them() {
 
 #[test]
 fn the_first_event_names_the_task_whatever_its_kind() {
-    let theirs = RemoteTask { task_id: "t".to_owned(), context_id: "theirs".to_owned() };
+    let theirs =
+        RemoteTask { task_id: "t".to_owned(), context_id: "theirs".to_owned(), interface: None };
     let first: [StreamResponse; 3] = [
         task("t", TaskState::Working, &[]).into(),
         enters("t", TaskState::Working),
@@ -134,8 +136,11 @@ fn events_of_another_task_are_not_taken_for_ours() {
         chunk("other", "answer", "secret"),
     ];
     for event in others {
-        let mut follower =
-            Follower::of(RemoteTask { task_id: "t".to_owned(), context_id: String::new() });
+        let mut follower = Follower::of(RemoteTask {
+            task_id: "t".to_owned(),
+            context_id: String::new(),
+            interface: None,
+        });
         let defeat = defeat(follower.absorb(event));
         assert_eq!(
             defeat.message,
@@ -160,4 +165,20 @@ fn a_chunk_that_cannot_be_placed_fails_the_attempt_and_not_the_task() {
     assert!(defeat.message.contains("names no artifactId"), "{}", defeat.message);
     assert!(!defeat.remote_ended);
     assert_eq!(follower.task().map(|task| task.task_id.as_str()), Some("t"));
+}
+
+#[test]
+fn the_interface_that_took_the_message_is_told_with_the_task_once() {
+    let taken_by = Interface {
+        url: "http://b.test/".to_owned(),
+        binding: Binding::Grpc,
+        tenant: String::new(),
+        version: "1.0".to_owned(),
+    };
+    let mut follower = Follower::default().over(Some(Box::new(taken_by.clone())));
+    follower.absorb(enters("t", TaskState::Working));
+    follower.absorb(enters("t", TaskState::Working));
+    let task = follower.task().expect("it is known").clone();
+    assert_eq!(task.interface.as_deref(), Some(&taken_by));
+    assert_eq!(Follower::of(task.clone()).task(), Some(&task), "and is kept on the way on");
 }

@@ -16,8 +16,10 @@ use super::{Attempt, Defeat, Ending, Follower, failure};
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause between two polls.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// How long an agent may be unreachable before its attempt counts as lost.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest pause between two polls of an agent that cannot be reached while its Task waits for somebody.
+const LONGEST_PAUSE_PAUSED: Duration = Duration::from_secs(30);
+/// The longest pause that an agent may ask for.
+const LONGEST_ASKED: Duration = Duration::from_secs(60);
 /// How long one GetTask may take.
 const POLL_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often in a row the agent must say that it does not know its Task, or answer what makes no sense. Queues
@@ -44,15 +46,18 @@ impl Attempt {
             id: follower.task()?.task_id.clone(),
             ..SubscribeToTaskRequest::default()
         };
-        let left = self.left();
-        let mut stream = self.client.subscribe_to_task(request, left).await.ok()?;
+        // A subscription without a word is none: polling tells more.
+        let left = self.left().min(self.limits.client.stream_idle);
+        let mut stream = self.peer.subscribe_to_task(request, left).await.ok()?;
         let mut is_first = true;
         while let Some(Ok(event)) = stream.next().await {
             if is_first && !matches!(event.payload, Some(Payload::Task(_))) {
                 return None;
             }
             is_first = false;
-            if let Some(ending) = follower.absorb(event) {
+            let ending = follower.absorb(event);
+            self.pass_on(follower, ending.as_ref()).await;
+            if let Some(ending) = ending {
                 return Some(ending);
             }
         }
@@ -63,7 +68,7 @@ impl Attempt {
     /// was driving the run. Nothing is sent to an agent of which no Task is known.
     pub(super) async fn look_once(&self) -> Option<Ending> {
         let mut follower = Follower::of(self.bound()?.clone());
-        let task = self.client.get_task(Self::question(&follower)?, POLL_TIMEOUT).await.ok()?;
+        let task = self.peer.get_task(Self::question(&follower)?, POLL_TIMEOUT).await.ok()?;
         follower.snapshot(task)
     }
 
@@ -77,8 +82,11 @@ impl Attempt {
 
     /// Asks for the Task until it is over.
     pub(super) async fn poll(&self, mut follower: Follower) -> Ending {
-        let mut patience = Patience::new();
-        let mut pause = FIRST_PAUSE;
+        // A pause lasts for days, and so may its agent be away; only somebody's word or its own ends it.
+        let is_paused = self.deadline.is_none();
+        let fresh = || Patience::new(self.limits.patience, is_paused);
+        let mut patience = fresh();
+        let mut pauses = Pauses::new(is_paused);
         loop {
             let Some(request) = Self::question(&follower) else {
                 return Ending::Failed(Defeat::new(
@@ -86,61 +94,187 @@ impl Attempt {
                     "the agent's Task has no id".to_owned(),
                 ));
             };
-            match self.client.get_task(request, POLL_TIMEOUT).await {
+            let pause = match self.peer.get_task(request, POLL_TIMEOUT).await {
                 Ok(task) => {
-                    patience = Patience::new();
-                    if let Some(ending) = follower.snapshot(task) {
+                    patience = fresh();
+                    let ending = follower.snapshot(task);
+                    self.pass_on(&mut follower, ending.as_ref()).await;
+                    if let Some(ending) = ending {
                         return ending;
                     }
+                    pauses.after_answer()
                 }
                 Err(error) => {
                     if let Some(defeat) = patience.strain(&error) {
                         return Ending::Failed(defeat);
                     }
-                    let asked = error.retry_after.unwrap_or_default().min(PATIENCE);
-                    pause = pause.max(PAUSE_AFTER_DENIAL).max(asked);
+                    pauses.after_error(error.retry_after)
                 }
-            }
+            };
             sleep(pause).await;
-            pause = pause.min(LONGEST_PAUSE).mul_f32(1.5).min(LONGEST_PAUSE);
         }
+    }
+}
+
+/// The pauses between two polls: each half as long again as the one before.
+struct Pauses {
+    next: Duration,
+    /// The longest while the agent cannot be reached.
+    longest_away: Duration,
+}
+
+impl Pauses {
+    fn new(is_paused: bool) -> Self {
+        let longest_away = if is_paused { LONGEST_PAUSE_PAUSED } else { LONGEST_PAUSE };
+        Self { next: FIRST_PAUSE, longest_away }
+    }
+
+    fn after_answer(&mut self) -> Duration {
+        let pause = self.next.min(LONGEST_PAUSE);
+        self.next = pause.mul_f32(1.5).min(LONGEST_PAUSE);
+        pause
+    }
+
+    /// An agent may ask for a longer one.
+    fn after_error(&mut self, asked: Option<Duration>) -> Duration {
+        let pause = self.next.max(PAUSE_AFTER_DENIAL);
+        self.next = pause.mul_f32(1.5).min(self.longest_away);
+        pause.max(asked.unwrap_or_default().min(LONGEST_ASKED))
     }
 }
 
 /// Decides when an error while watching is believed.
 struct Patience {
     since: Instant,
+    /// How long the agent may be unreachable.
+    most: Duration,
+    /// Whether its Task waits for somebody: then only its own word, said for as long as `most`, is believed.
+    is_paused: bool,
     denials: u32,
 }
 
 impl Patience {
-    fn new() -> Self {
-        Self { since: Instant::now(), denials: 0 }
+    fn new(most: Duration, is_paused: bool) -> Self {
+        Self { since: Instant::now(), most, is_paused, denials: 0 }
     }
 
     fn strain(&mut self, error: &ClientError) -> Option<Defeat> {
         let defeat = failure::defeat(error);
         match error.class {
             FailureClass::Unavailable | FailureClass::Timeout | FailureClass::RateLimited => {
-                (self.since.elapsed() >= PATIENCE).then_some(defeat)
+                (!self.is_paused && self.is_used_up()).then_some(defeat)
             }
             FailureClass::Internal | FailureClass::InvalidResponse => {
-                self.is_denied().then_some(defeat)
+                (!self.is_paused && self.is_denied()).then_some(defeat)
             }
             // The agent has lost the Task: nothing is left there to cancel, and another attempt may help.
-            FailureClass::NotFound => self.is_denied().then_some(Defeat {
-                remote_ended: true,
-                class: ErrorClass::Unavailable,
-                ..defeat
-            }),
+            FailureClass::NotFound => {
+                let is_lost = self.is_denied() && (!self.is_paused || self.is_used_up());
+                is_lost.then_some(Defeat {
+                    remote_ended: true,
+                    class: ErrorClass::Unavailable,
+                    ..defeat
+                })
+            }
             FailureClass::Invalid | FailureClass::Unauthorized | FailureClass::Unsupported => {
                 Some(defeat)
             }
         }
     }
 
+    fn is_used_up(&self) -> bool {
+        self.since.elapsed() >= self.most
+    }
+
     fn is_denied(&mut self) -> bool {
         self.denials += 1;
         self.denials >= DENIALS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{client::Delivery, operation::Operation};
+
+    use super::*;
+
+    fn error(class: FailureClass) -> ClientError {
+        ClientError {
+            operation: Operation::GetTask,
+            class,
+            kind: None,
+            retry_after: None,
+            delivery: Delivery::Answered,
+            message: "no".to_owned(),
+            remote: None,
+        }
+    }
+
+    /// The how-manieth error of a kind in a row ends the attempt.
+    fn endurance(class: FailureClass, most: Duration, is_paused: bool) -> String {
+        let mut patience = Patience::new(most, is_paused);
+        let end = (1..10).find(|_| patience.strain(&error(class)).is_some());
+        end.map_or("-".to_owned(), |end| end.to_string())
+    }
+
+    fn seconds(mut next: impl FnMut() -> Duration) -> String {
+        let pauses = (0..14).map(|_| format!("{:.2}", next().as_secs_f32()));
+        pauses.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn pauses_grow_and_those_of_an_agent_that_is_away_from_a_waiting_task_to_half_a_minute() {
+        let (mut works, mut waits) = (Pauses::new(false), Pauses::new(true));
+        let mut answers = Pauses::new(true);
+        let lines = [
+            seconds(|| answers.after_answer()),
+            seconds(|| works.after_error(None)),
+            seconds(|| waits.after_error(None)),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        0.05 0.08 0.11 0.17 0.25 0.38 0.57 0.85 1.28 1.92 2.00 2.00 2.00 2.00
+        0.50 0.75 1.12 1.69 2.00 2.00 2.00 2.00 2.00 2.00 2.00 2.00 2.00 2.00
+        0.50 0.75 1.12 1.69 2.53 3.80 5.70 8.54 12.81 19.22 28.83 30.00 30.00 30.00
+        ");
+        assert_eq!(waits.after_answer(), LONGEST_PAUSE, "who is back is asked as ever");
+        let asked = |seconds| Pauses::new(false).after_error(Some(Duration::from_secs(seconds)));
+        assert_eq!(
+            [0, 7, 3600].map(asked),
+            [PAUSE_AFTER_DENIAL, Duration::from_secs(7), LONGEST_ASKED]
+        );
+    }
+
+    #[test]
+    fn a_task_that_waits_for_somebody_is_given_up_only_at_its_agents_word() {
+        use FailureClass as C;
+        let (none, long) = (Duration::ZERO, Duration::from_secs(3600));
+        let lines: Vec<String> = [
+            C::Unavailable,
+            C::Timeout,
+            C::RateLimited,
+            C::Internal,
+            C::InvalidResponse,
+            C::NotFound,
+            C::Invalid,
+            C::Unauthorized,
+            C::Unsupported,
+        ]
+        .map(|class| {
+            let works = [none, long].map(|most| endurance(class, most, false));
+            let waits = [none, long].map(|most| endurance(class, most, true));
+            format!("{class:?}: works {}, waits {}", works.join(" "), waits.join(" "))
+        })
+        .into();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        Unavailable: works 1 -, waits - -
+        Timeout: works 1 -, waits - -
+        RateLimited: works 1 -, waits - -
+        Internal: works 3 3, waits - -
+        InvalidResponse: works 3 3, waits - -
+        NotFound: works 3 3, waits 3 -
+        Invalid: works 1 1, waits 1 1
+        Unauthorized: works 1 1, waits 1 1
+        Unsupported: works 1 1, waits 1 1
+        ");
     }
 }

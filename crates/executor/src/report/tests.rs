@@ -3,7 +3,7 @@ use std::time::Duration;
 use planner::ErrorClass;
 use protocol::{
     card::Binding,
-    client::{Client, Interface},
+    client::{Interface, Peer},
     outbound::{Outbound, Policy},
     v1::{Artifact, Part},
 };
@@ -32,16 +32,21 @@ fn attempt(message: Message) -> (Attempt, mpsc::Receiver<Report>) {
         message_id: message.message_id.clone(),
         agent: "x".to_owned(),
         interface: interface.clone(),
+        fallbacks: Vec::new(),
         streaming: true,
         message: body_of(&reporter.account, &message, &mut blobs).unwrap(),
     };
+    let limits = crate::Limits::default();
     let attempt = Attempt {
-        client: Client::new(outbound, interface).unwrap(),
+        peer: Peer::new(&outbound, vec![interface], limits.client).unwrap(),
         intent: Arc::new(intent),
         message: Arc::new(message),
         errand: Errand::Send,
         deadline: Some(Timestamp::MAX),
         timeout: Duration::from_secs(1),
+        limits,
+        interfaces: Arc::default(),
+        passing: None,
         reporter,
     };
     (attempt, reports)
@@ -57,7 +62,7 @@ async fn reported(message: Message, ending: Ending) -> Report {
 async fn an_answer_that_the_store_would_never_take_fails_the_attempt() {
     let huge = Part::text("x".repeat(MAX_VALUE_BYTES));
     let finished = Finished {
-        task: RemoteTask { task_id: "t".to_owned(), context_id: String::new() },
+        task: RemoteTask { task_id: "t".to_owned(), context_id: String::new(), interface: None },
         artifacts: vec![Artifact::new("a", "a", vec![huge])],
         status_message: None,
     };
@@ -68,6 +73,32 @@ async fn an_answer_that_the_store_would_never_take_fails_the_attempt() {
     let said = &failure.error.message;
     assert!(said.starts_with("the answer of agent `x` cannot be kept: 67108"), "{said}");
     assert!(said.contains("are more than the 67108864 that can be kept"), "{said}");
+}
+
+#[tokio::test]
+async fn a_chunk_is_as_large_as_its_json_and_one_that_the_store_would_never_take_is_too_large() {
+    let (attempt, mut reports) = attempt(Message::user(Vec::new()));
+    for (length, is_blob) in [(100, false), (INLINE_BYTES, true)] {
+        let artifact = Artifact::new("a/1", "", vec![Part::text("x".repeat(length))]);
+        let json = serde_json::to_string(&artifact).unwrap();
+        let update = TaskArtifactUpdateEvent {
+            artifact: Some(artifact),
+            last_chunk: true,
+            ..TaskArtifactUpdateEvent::default()
+        };
+        assert_eq!(attempt.reporter.chunk(update.clone()).await, json.len());
+        let report = reports.try_recv().expect("it is reported");
+        assert_eq!(
+            (report.chunk, report.blobs.len()),
+            (Some(Box::new(update)), usize::from(is_blob))
+        );
+        let Input::Chunked { chunk, .. } = report.input else { panic!("{:?}", report.input) };
+        assert_eq!((chunk.append, chunk.last_chunk), (false, true));
+    }
+    let huge = Artifact::new("a/1", "", vec![Part::text("x".repeat(MAX_VALUE_BYTES))]);
+    let huge = TaskArtifactUpdateEvent { artifact: Some(huge), ..Default::default() };
+    assert_eq!(attempt.reporter.chunk(huge).await, usize::MAX);
+    assert!(reports.try_recv().is_err(), "nothing is reported that cannot be kept");
 }
 
 #[tokio::test]

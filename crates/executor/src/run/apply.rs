@@ -27,12 +27,15 @@ impl Run {
             | RunEvent::RunRejected { at, .. }
             | RunEvent::RunResumed { at } => self.pass(*at),
             RunEvent::RunStarted { at, header } => {
+                self.header = Some(header.clone());
+                self.begin(*at);
+            }
+            RunEvent::RunQueued { at, header } => {
                 self.pass(*at);
                 self.header = Some(header.clone());
-                self.started_at = Some(*at);
-                self.effects.add(Effect::Deadline);
-                self.release_roots();
+                self.queued_at = Some(*at);
             }
+            RunEvent::RunAdmitted { at } => self.begin(*at),
             RunEvent::StepSkipped { step, at, reason } => {
                 self.settle(step, *at, Settled::Skipped(reason.clone()));
             }
@@ -41,6 +44,8 @@ impl Run {
             }
             RunEvent::ContextRefused { step, intent, .. } => self.replace_intent(step, intent),
             RunEvent::AttemptBound { step, task, .. } => self.bind(step, task),
+            // Nothing is done otherwise for it.
+            RunEvent::ArtifactChunked { .. } => (),
             RunEvent::AttemptPaused { step, at, task, pause, .. } => {
                 self.pause(step, *at, task, pause);
             }
@@ -75,6 +80,13 @@ impl Run {
                 self.effects.remove(Effect::Deadline);
             }
         }
+    }
+
+    fn begin(&mut self, at: Timestamp) {
+        self.pass(at);
+        self.started_at = Some(at);
+        self.effects.add(Effect::Deadline);
+        self.release_roots();
     }
 
     /// The only place where a step's phase changes: keeps slots, sets and effects in step with it.

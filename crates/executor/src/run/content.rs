@@ -34,6 +34,9 @@ pub struct OpeningTurn {
     /// The workflow meant, once that is clear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<String>,
+    /// Media types that the client takes; empty when it said nothing about that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepts: Vec<String>,
     /// The client's Message as ProtoJSON.
     pub message: Body,
     /// Our own: a question, or why nothing will come of it.
@@ -59,6 +62,9 @@ pub struct Header {
     /// Its messageId, which every agent is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// Media types that outputs may have, as the client wrote them; empty takes any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepts: Vec<String>,
 }
 
 /// An outgoing Message, fixed before it is sent.
@@ -70,6 +76,9 @@ pub struct Intent {
     pub agent: String,
     /// Where it is sent.
     pub interface: Interface,
+    /// Where it is sent instead when nobody can have received it there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<Interface>,
     /// Whether the Message is sent as a stream.
     pub streaming: bool,
     /// The Message as ProtoJSON.
@@ -77,12 +86,33 @@ pub struct Intent {
 }
 
 /// A Task on the agent's side.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteTask {
     /// Its id there.
     pub task_id: String,
     /// The context that the agent put it in; may differ from the one offered.
     pub context_id: String,
+    /// The interface that took the Message; absent when it is the one that the intent names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<Box<Interface>>,
+}
+
+/// What followers of the run get of an artifact while it comes (A2A §4.2.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chunk {
+    /// Whether it extends what they have of the artifact; else it replaces that.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub append: bool,
+    /// Whether the agent says that nothing follows.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub last_chunk: bool,
+    /// The piece as ProtoJSON: an A2A Artifact under the id that the whole will have.
+    pub artifact: Body,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// What an agent waits for.

@@ -18,11 +18,20 @@ impl Run {
             Input::Start { at, header } => {
                 self.header.is_none().then_some(RunEvent::RunStarted { at, header })
             }
+            Input::Queue { at, header } => {
+                self.header.is_none().then_some(RunEvent::RunQueued { at, header })
+            }
+            Input::Admitted { at } => {
+                (self.is_queued() && self.halt.is_none()).then_some(RunEvent::RunAdmitted { at })
+            }
             Input::Resumed { at } => self.header.as_ref().map(|_| RunEvent::RunResumed { at }),
             Input::Rendered { step, at, rendered } => self.decide_rendered(step, at, rendered),
             Input::Bound { step, attempt, task } => self
                 .is_unbound(&step, attempt)
                 .then_some(RunEvent::AttemptBound { step, attempt, task }),
+            Input::Chunked { step, attempt, chunk } => self
+                .is_followed(&step, attempt)
+                .then_some(RunEvent::ArtifactChunked { step, attempt, chunk }),
             Input::Paused { step, attempt, at, task, pause } => {
                 self.decide_paused(step, attempt, at, task, pause)
             }
@@ -48,7 +57,8 @@ impl Run {
             Input::CancelRequested { at } => {
                 self.may_halt().then_some(RunEvent::CancelRequested { at })
             }
-            Input::TimedOut { at } => self.may_halt().then_some(RunEvent::RunTimedOut { at }),
+            Input::TimedOut { at } => (self.may_halt() && self.started_at.is_some())
+                .then_some(RunEvent::RunTimedOut { at }),
         }
     }
 
@@ -184,6 +194,21 @@ impl Run {
             let found = self.at(index);
             found.is_current(attempt)
                 && matches!(found.phase, Phase::Sending(_) | Phase::Canceling { task: None, .. })
+        })
+    }
+
+    /// Whether what comes of an attempt's Task is wanted: it is bound, and the run goes on.
+    fn is_followed(&self, step: &StepId, attempt: u32) -> bool {
+        self.shape.find(step).is_some_and(|index| {
+            let found = self.at(index);
+            let is_bound = matches!(
+                found.phase,
+                Phase::Watching(..)
+                    | Phase::Paused { .. }
+                    | Phase::Answered(..)
+                    | Phase::Answering(..)
+            );
+            is_bound && found.is_current(attempt)
         })
     }
 

@@ -7,7 +7,9 @@ use planner::StepError;
 use serde::{Deserialize, Serialize};
 use store::BlobId;
 
-use super::content::{Header, Intent, Next, OpeningTurn, Outcome, Pause, RemoteTask, SkipReason};
+use super::content::{
+    Chunk, Header, Intent, Next, OpeningTurn, Outcome, Pause, RemoteTask, SkipReason,
+};
 use crate::body::Body;
 
 /// A step's name as the workflow file has it.
@@ -45,6 +47,18 @@ pub enum RunEvent {
         at: Timestamp,
         /// Plan, inputs and context.
         header: Box<Header>,
+    },
+    /// The run exists and waits for its turn: as many are driven as may be. It starts with `RunAdmitted`.
+    RunQueued {
+        /// When: its place in the queue.
+        at: Timestamp,
+        /// Plan, inputs and context.
+        header: Box<Header>,
+    },
+    /// The turn of a queued run has come: it starts.
+    RunAdmitted {
+        /// When.
+        at: Timestamp,
     },
     /// A driver picked the run up again.
     RunResumed {
@@ -88,6 +102,16 @@ pub enum RunEvent {
         attempt: u32,
         /// Where to find it again.
         task: RemoteTask,
+    },
+    /// A piece of an artifact that is an output of the run as it is. Only what is told of the run depends on
+    /// it; those who follow put the pieces together.
+    ArtifactChunked {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1. The first piece of another attempt begins all artifacts of the step anew.
+        attempt: u32,
+        /// The piece.
+        chunk: Chunk,
     },
     /// The agent asks for something. Names the Task, so that it is a BIND as well where none came before.
     AttemptPaused {
@@ -214,6 +238,7 @@ impl RunEvent {
             | Self::AttemptStarted { step, .. }
             | Self::ContextRefused { step, .. }
             | Self::AttemptBound { step, .. }
+            | Self::ArtifactChunked { step, .. }
             | Self::AttemptPaused { step, .. }
             | Self::AttemptUnpaused { step, .. }
             | Self::AttemptAnswered { step, .. }
@@ -225,6 +250,8 @@ impl RunEvent {
             Self::RunDeferred { .. }
             | Self::RunRejected { .. }
             | Self::RunStarted { .. }
+            | Self::RunQueued { .. }
+            | Self::RunAdmitted { .. }
             | Self::RunResumed { .. }
             | Self::CancelRequested { .. }
             | Self::RunTimedOut { .. }
@@ -240,6 +267,8 @@ impl RunEvent {
             Self::RunDeferred { .. }
             | Self::RunRejected { .. }
             | Self::RunStarted { .. }
+            | Self::RunQueued { .. }
+            | Self::RunAdmitted { .. }
             | Self::AttemptPaused { .. }
             | Self::AttemptUnpaused { .. }
             | Self::AttemptAnswered { .. }
@@ -252,6 +281,7 @@ impl RunEvent {
             | Self::AttemptStarted { .. }
             | Self::ContextRefused { .. }
             | Self::AttemptBound { .. }
+            | Self::ArtifactChunked { .. }
             | Self::AnswerDelivered { .. }
             | Self::StepCompleted { .. }
             | Self::StepFailed { .. }
@@ -264,7 +294,9 @@ impl RunEvent {
     pub fn said(&self) -> Option<&Body> {
         match self {
             Self::RunDeferred { turn, .. } | Self::RunRejected { turn, .. } => Some(&turn.message),
-            Self::RunStarted { header, .. } => header.message.as_ref(),
+            Self::RunStarted { header, .. } | Self::RunQueued { header, .. } => {
+                header.message.as_ref()
+            }
             Self::AttemptAnswered { said, .. } => said.as_ref(),
             _ => None,
         }
@@ -287,7 +319,7 @@ impl RunEvent {
             Self::RunDeferred { turn, .. } | Self::RunRejected { turn, .. } => {
                 vec![&turn.message, &turn.answer]
             }
-            Self::RunStarted { header, .. } => {
+            Self::RunStarted { header, .. } | Self::RunQueued { header, .. } => {
                 let always = [&header.plan, &header.inputs, &header.start];
                 always.into_iter().chain(&header.message).collect()
             }
@@ -297,6 +329,7 @@ impl RunEvent {
             Self::AttemptAnswered { intent, said, .. } => {
                 [&intent.message].into_iter().chain(said).collect()
             }
+            Self::ArtifactChunked { chunk, .. } => vec![&chunk.artifact],
             Self::AttemptPaused { pause, .. } => pause.question.iter().collect(),
             Self::StepCompleted { result, .. }
             | Self::StepFailed { result, .. }
@@ -304,6 +337,7 @@ impl RunEvent {
             Self::RunFinished { outcome: Outcome::Completed(outputs), .. } => vec![outputs],
             Self::AttemptFailed { next: Next::Retry { .. }, .. }
             | Self::RunFinished { .. }
+            | Self::RunAdmitted { .. }
             | Self::RunResumed { .. }
             | Self::StepSkipped { .. }
             | Self::AttemptBound { .. }

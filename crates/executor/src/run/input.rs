@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 use planner::StepError;
 
-use super::{Header, Intent, Pause, RemoteTask, StepId};
+use super::{Chunk, Header, Intent, Pause, RemoteTask, StepId};
 use crate::body::Body;
 
 /// One fact from outside. Stale and repeated inputs are ordinary and change nothing.
@@ -17,6 +17,18 @@ pub enum Input {
         at: Timestamp,
         /// What the run is pinned to.
         header: Box<Header>,
+    },
+    /// Begins the run, which waits for its turn.
+    Queue {
+        /// Now.
+        at: Timestamp,
+        /// What the run is pinned to.
+        header: Box<Header>,
+    },
+    /// Its turn has come.
+    Admitted {
+        /// Now.
+        at: Timestamp,
     },
     /// A driver picked the run up again: also heals a journal that ends in mid-decision.
     Resumed {
@@ -40,6 +52,15 @@ pub enum Input {
         attempt: u32,
         /// Where to find it again.
         task: RemoteTask,
+    },
+    /// A piece of an artifact has come that goes on as it is.
+    Chunked {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// The piece.
+        chunk: Chunk,
     },
     /// The agent asks for something.
     Paused {

@@ -52,6 +52,10 @@ impl Run {
         let found = self.at(self.shape.find(&step)?);
         let is_news = match &found.phase {
             Phase::Sending(_) | Phase::Watching(..) => true,
+            // Nobody will answer, but now the Task is known that has to be canceled.
+            Phase::Canceling { task: None, .. } if found.is_current(attempt) => {
+                return Some(RunEvent::AttemptBound { step, attempt, task });
+            }
             Phase::Paused { pause: known, .. } => *known != pause,
             _ => false,
         };

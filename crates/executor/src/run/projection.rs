@@ -10,6 +10,8 @@ use super::{Outcome, PauseKind, Run, StepIndex};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
+    /// It waits for its turn.
+    Submitted,
     /// It goes on, or will when a driver picks it up.
     Working,
     /// A step waits for an answer.
@@ -31,6 +33,7 @@ impl RunState {
     #[must_use]
     pub fn of(run: &Run) -> Self {
         match run.outcome() {
+            None if run.is_queued() => Self::Submitted,
             None => match run.pause_kind() {
                 None => Self::Working,
                 Some(PauseKind::Input) => Self::InputRequired,
@@ -46,6 +49,7 @@ impl RunState {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Submitted => "submitted",
             Self::Working => "working",
             Self::InputRequired => "input_required",
             Self::AuthRequired => "auth_required",
@@ -60,6 +64,7 @@ impl RunState {
     #[must_use]
     pub fn task_state(self) -> TaskState {
         match self {
+            Self::Submitted => TaskState::Submitted,
             Self::Working => TaskState::Working,
             Self::InputRequired => TaskState::InputRequired,
             Self::AuthRequired => TaskState::AuthRequired,
@@ -74,6 +79,7 @@ impl RunState {
     #[must_use]
     pub fn of_task(state: TaskState) -> Option<Self> {
         match state {
+            TaskState::Submitted => Some(Self::Submitted),
             TaskState::Working => Some(Self::Working),
             TaskState::InputRequired => Some(Self::InputRequired),
             TaskState::AuthRequired => Some(Self::AuthRequired),
@@ -81,7 +87,7 @@ impl RunState {
             TaskState::Failed => Some(Self::Failed),
             TaskState::Canceled => Some(Self::Canceled),
             TaskState::Rejected => Some(Self::Rejected),
-            TaskState::Unspecified | TaskState::Submitted => None,
+            TaskState::Unspecified => None,
         }
     }
 }

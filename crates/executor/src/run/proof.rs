@@ -3,13 +3,18 @@
 mod facts;
 mod world;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use planner::{ErrorClass, Jitter, OnError, Retry, StepState};
 use proptest::prelude::*;
 
+use self::facts::chunked;
 use self::world::{Fate, Scenario, World};
-use super::{Effect, Outcome, Phase, Run, RunEvent, Shape, StepId, StepIndex, StepShape};
+use super::{Effect, Input, Outcome, Phase, Run, RunEvent, Shape, StepId, StepIndex, StepShape};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
@@ -57,12 +62,24 @@ proptest! {
 fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
     let mut intents = BTreeSet::new();
     let mut bound = BTreeSet::new();
+    let mut bound_by_pause = BTreeSet::new();
     let mut settled = BTreeSet::new();
     let mut finished = 0;
+    let mut newest = BTreeMap::new();
     for event in journal {
         match event {
             RunEvent::AttemptStarted { step, attempt, .. } => {
                 prop_assert!(intents.insert((step, *attempt)), "one intent per attempt");
+                newest.insert(step, *attempt);
+            }
+            RunEvent::AttemptPaused { step, attempt, .. } => {
+                bound_by_pause.insert((step, *attempt));
+            }
+            RunEvent::ArtifactChunked { step, attempt, .. } => {
+                let key = (step, *attempt);
+                prop_assert!(bound.contains(&key) || bound_by_pause.contains(&key));
+                prop_assert_eq!(newest.get(step), Some(attempt), "of no attempt that is over");
+                prop_assert!(!settled.contains(step), "{step} is settled");
             }
             RunEvent::AttemptBound { step, attempt, .. } => {
                 prop_assert!(bound.insert((step, *attempt)), "an attempt binds once");
@@ -96,7 +113,7 @@ fn recomputed(run: &Run) -> BTreeSet<Effect> {
     let steps = run.shape.indices().flat_map(|at| run.at(at).phase.effects(at)).flatten();
     let orphans = run.orphans.keys().map(|(at, n)| Effect::Cancel(*at, *n));
     let concludes = run.is_ready_to_conclude().then_some(Effect::Conclude);
-    let is_going_on = run.header.is_some() && run.outcome.is_none();
+    let is_going_on = run.started_at.is_some() && run.outcome.is_none();
     steps
         .chain(orphans)
         .chain(concludes)
@@ -114,10 +131,12 @@ fn worlds() -> impl Strategy<Value = World> {
                 proptest::collection::vec(0u8..3, count),
                 1usize..5,
                 scenarios(count),
+                any::<bool>(),
             )
         })
-        .prop_map(|(edges, fates, on_error, parallel, scenario)| {
-            World::new(&edges, fates, &on_error, parallel, scenario)
+        .prop_map(|(edges, fates, on_error, parallel, scenario, is_queued)| {
+            let world = World::new(&edges, fates, &on_error, parallel, scenario);
+            if is_queued { world.queued() } else { world }
         })
 }
 
@@ -214,6 +233,27 @@ fn a_stale_report_changes_nothing() {
     let first_attempt_again = world.bound_input(0, 1);
     assert!(run.step(first_attempt_again).is_empty());
     assert!(matches!(journal.last(), Some(RunEvent::RunFinished { .. })));
+}
+
+#[test]
+fn a_chunk_costs_the_core_nothing_and_only_the_attempt_that_goes_on_has_any() {
+    let world = World::of_shape(shape_of(&[vec![]], &[OnError::Fail], 1), Fate::Binds);
+    let mut run = Run::new(world.shape());
+    let [start, rendered, _] = world.until_paused(seconds(1));
+    run.step(start);
+    run.step(rendered);
+    let chunk = |attempt| chunked(StepIndex(0), attempt, seconds(2));
+    assert!(run.step(chunk(1)).is_empty(), "no Task is known yet");
+    run.step(world.bound_input(0, 1));
+    run.effects().take_changed();
+    let before = (run.work, run.wanted().touched());
+    for _ in 0..1_000 {
+        assert_eq!(run.step(chunk(1)).len(), 1);
+        assert!(run.step(chunk(2)).is_empty(), "no attempt of ours");
+    }
+    assert_eq!((run.work, run.wanted().touched()), before);
+    run.step(Input::CancelRequested { at: seconds(3) });
+    assert!(run.step(chunk(1)).is_empty(), "nobody wants it any more");
 }
 
 /// A run of one step that has been paused since an instant.

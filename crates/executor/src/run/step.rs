@@ -19,7 +19,7 @@
 //! | `Answered`, Answering | `AnswerDelivered` | Watching |
 //! | Sending, Watching, Paused, `Answered`, Answering | the run halts | Canceling |
 //! | `BackingOff`, or Ready after an attempt | the run halts | Settled |
-//! | Canceling | `AttemptBound` | Canceling, with a Task to cancel |
+//! | Canceling | `AttemptBound`, also in place of `AttemptPaused` | Canceling, with a Task to cancel |
 //! | Canceling | `AttemptCanceled` | Settled |
 
 use std::sync::Arc;

@@ -3,13 +3,17 @@
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 use protocol::{
+    card::Binding,
+    client::Interface,
     error::Error,
+    limits::ServerLimits,
     service::{A2aService, Call, EventStream},
     v1::{
         AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Artifact, CancelTaskRequest,
@@ -23,6 +27,9 @@ use tokio_util::sync::CancellationToken;
 
 /// The context that these agents put their Tasks in, whatever they are offered.
 pub(crate) const CONTEXT: &str = "their-context";
+
+/// How often a silent stream of events carries a comment.
+const KEEP_ALIVE: Duration = Duration::from_millis(50);
 
 /// What an agent is asked.
 #[derive(Clone, Debug)]
@@ -52,6 +59,8 @@ pub(crate) enum Reply {
     Events(Vec<StreamResponse>),
     /// These events, then nothing more.
     Open(Vec<StreamResponse>),
+    /// A stream at once, its events when somebody notifies.
+    Late(Arc<Notify>, Vec<StreamResponse>),
     Error(Error),
     /// No answer at all.
     Silence,
@@ -65,6 +74,7 @@ pub(crate) type Script = dyn Fn(&Asked, usize) -> Reply + Send + Sync;
 /// A listening agent; dropping it stops it.
 pub(crate) struct Scripted {
     pub(crate) url: String,
+    router: axum::Router,
     log: Arc<Mutex<Vec<Asked>>>,
     stop: CancellationToken,
 }
@@ -84,9 +94,25 @@ impl Scripted {
             log: Arc::clone(&log),
             script: Box::new(script),
         };
-        let router = protocol::server::router(Arc::new(service));
-        tokio::spawn(protocol::server::serve(listener, router, stop.clone()));
-        Self { url, log, stop }
+        // Signs of life are frequent, so that a test can be impatient. There are none on gRPC.
+        let limits = ServerLimits { keep_alive: KEEP_ALIVE, ..ServerLimits::default() };
+        let router = protocol::server::router_with_limits(Arc::new(service), limits);
+        tokio::spawn(protocol::server::serve(listener, router.clone(), stop.clone()));
+        Self { url, router, log, stop }
+    }
+
+    /// Its interface of a binding.
+    pub(crate) fn interface(&self, binding: Binding) -> Interface {
+        interface(binding, &self.url)
+    }
+
+    /// Listens at another port as well, until the token is canceled.
+    pub(crate) async fn door(&self, binding: Binding) -> (Interface, CancellationToken) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("a bound port"));
+        let stop = self.stop.child_token();
+        tokio::spawn(protocol::server::serve(listener, self.router.clone(), stop.clone()));
+        (interface(binding, &url), stop)
     }
 
     /// The verbs it was asked, in order.
@@ -118,6 +144,10 @@ impl Drop for Scripted {
     fn drop(&mut self) {
         self.stop.cancel();
     }
+}
+
+fn interface(binding: Binding, url: &str) -> Interface {
+    Interface::of(&protocol::server::interface(binding, url)).expect("a known binding")
 }
 
 pub(crate) fn status(state: TaskState) -> TaskStatus {
@@ -197,6 +227,12 @@ impl Service {
             Reply::Open(events) => {
                 let events = stream::iter(events.into_iter().map(Ok));
                 return Ok(events.chain(stream::pending()).boxed());
+            }
+            Reply::Late(when, events) => {
+                let first = stream::once(async move { when.notified().await });
+                let events =
+                    first.flat_map(move |()| stream::iter(events.clone().into_iter().map(Ok)));
+                return Ok(events.boxed());
             }
             Reply::Error(error) => return Err(error),
             Reply::Silence | Reply::Later(..) => std::future::pending().await,

@@ -65,6 +65,32 @@ async fn a_cancel_waits_for_a_task_id_that_is_not_known_yet() {
 }
 
 #[tokio::test]
+async fn a_question_that_comes_after_the_cancel_names_the_task_to_cancel() {
+    let gate = Arc::new(Notify::new());
+    let (opened, received) = (Arc::clone(&gate), Arc::new(Notify::new()));
+    let told = Arc::clone(&received);
+    let asks = Scripted::start(false, move |asked, _| match asked {
+        Asked::Cancel(id) => Reply::Task(task(id, TaskState::Canceled)),
+        _ => {
+            told.notify_one();
+            let question = Reply::Task(task("late", TaskState::InputRequired));
+            Reply::Later(Arc::clone(&gate), Box::new(question))
+        }
+    })
+    .await;
+    let scene = Scene::new().await;
+    let id = scene.start(&workflow(&[("x", &asks.url)], ONE)).await;
+    soon("the Message", received.notified()).await;
+    scene.executor.cancel(&id).await.expect("the run is driven here");
+    scene.until(&id, |event| matches!(event, RunEvent::CancelRequested { .. })).await;
+    opened.notify_one();
+    let run = scene.ended(&id).await;
+    assert_eq!(run.run.outcome(), Some(&Outcome::Canceled));
+    assert_eq!(asks.verbs(), ["send", "cancel"]);
+    assert_eq!(confirmations(&run), [true]);
+}
+
+#[tokio::test]
 async fn an_answer_that_comes_after_the_cancel_changes_nothing() {
     let gate = Arc::new(Notify::new());
     let (opened, received) = (Arc::clone(&gate), Arc::new(Notify::new()));

@@ -31,6 +31,7 @@ pub(crate) struct FailingStore {
     inner: Arc<dyn Store>,
     commits: AtomicUsize,
     is_lease_lost: AtomicBool,
+    is_renewal_late: AtomicBool,
     plan: Mutex<(std::ops::Range<usize>, Fails)>,
 }
 
@@ -38,12 +39,18 @@ impl FailingStore {
     /// Fails the commits with these numbers, counted from 0.
     pub(crate) fn new(inner: Arc<dyn Store>, which: std::ops::Range<usize>, how: Fails) -> Self {
         let (commits, is_lease_lost) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Self { inner, commits, is_lease_lost, plan: Mutex::new((which, how)) }
+        let is_renewal_late = AtomicBool::new(false);
+        Self { inner, commits, is_lease_lost, is_renewal_late, plan: Mutex::new((which, how)) }
     }
 
     /// Lets no lease be renewed any more.
     pub(crate) fn lose_lease(&self) {
         self.is_lease_lost.store(true, Ordering::SeqCst);
+    }
+
+    /// Lets leases be renewed, or fail to be for now.
+    pub(crate) fn delay_renewal(&self, is_late: bool) {
+        self.is_renewal_late.store(is_late, Ordering::SeqCst);
     }
 
     /// Lets every further commit succeed.
@@ -128,6 +135,9 @@ impl Store for FailingStore {
     async fn renew(&self, lease: &Lease, ttl: Duration) -> Result<Lease, StoreError> {
         if self.is_lease_lost.load(Ordering::SeqCst) {
             return Err(Fencing::LeaseEnded { incarnation: lease.incarnation }.into());
+        }
+        if self.is_renewal_late.load(Ordering::SeqCst) {
+            return Err(unavailable());
         }
         self.inner.renew(lease, ttl).await
     }

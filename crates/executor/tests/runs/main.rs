@@ -3,11 +3,15 @@
 mod agent;
 mod bodies;
 mod cancel;
+mod chunks;
 mod context;
 mod failing_store;
 mod follow;
+mod interfaces;
+mod odd;
 mod pauses;
 mod policies;
+mod queue;
 mod recovery;
 mod scene;
 mod store_failures;

@@ -1,15 +1,21 @@
 //! Agents that ask, people who answer, and what happens in between.
 
+use std::time::Duration;
+
 use examples::{Kind, Options, Running};
 use executor::{
-    ExecutorError, Recorded, ReplyError, RunId, RunState,
+    ExecutorError, Limits, Recorded, ReplyError, RunId, RunState,
     run::{PauseKind, RunEvent, StepId},
 };
 use planner::StepState;
-use protocol::v1::{Message, Part, TaskState};
+use protocol::{
+    card::Binding,
+    limits::ClientLimits,
+    v1::{Message, Part, TaskState},
+};
 
 use crate::{
-    agent::{Asked, Reply, Scripted, task},
+    agent::{Asked, Reply, Scripted, done, task},
     scene::{Scene, confirmations, example, is_completed, state, workflow},
 };
 
@@ -202,4 +208,24 @@ async fn an_answer_that_the_agent_refuses_fails_the_attempt_and_cancels_its_task
     let failure = crate::scene::failure(&run);
     assert!(failure.contains("is no answer"), "{failure}");
     assert_eq!(agent.count("cancel"), 1);
+}
+
+#[tokio::test]
+async fn an_answer_whose_stream_is_silent_is_looked_for_and_not_sent_again() {
+    let quiet = Scripted::start(true, |asked, before| match (asked, before) {
+        (Asked::Send(_), 0) => Reply::Task(task("t", TaskState::InputRequired)),
+        (Asked::Send(_), _) => Reply::Open(Vec::new()),
+        (Asked::Get(_), 0) => Reply::Task(task("t", TaskState::Working)),
+        _ => Reply::Task(done("t", "ok")),
+    })
+    .await;
+    let stream_idle = Duration::from_millis(100);
+    let client = ClientLimits { stream_idle, ..ClientLimits::default() };
+    let scene = Scene::with_limits(Limits { client, ..Limits::default() }).await;
+    let id = scene.start_over(&[quiet.interface(Binding::Grpc)], true, "on_error: fail").await;
+    paused(&scene, &id, 1).await;
+    scene.executor.reply(&id, None, said("water")).await.unwrap();
+    let run = scene.ended(&id).await;
+    assert_eq!(scene.output(&run).await, "ok");
+    assert_eq!(quiet.count("send"), 2, "{:?}", quiet.verbs());
 }

@@ -126,7 +126,7 @@ async fn an_agent_that_cannot_be_reached_fails_its_step_once_the_attempts_are_us
     let run = scene.ended(&id).await;
     assert_eq!(attempts(&run, "a"), 3);
     let said = failure(&run).replace(&url, "URL");
-    insta::assert_snapshot!(said, @"step `a` failed (attempt 3): SendStreamingMessage failed: URL/ cannot be reached: Connection refused (os error 111); is it running, and is the address right?");
+    insta::assert_snapshot!(said, @"step `a` failed (attempt 3): SendStreamingMessage failed: URL/ cannot be reached: Connection refused (os error 111); is it running, and is the address right?; nor can URL/a2a (HTTP+JSON) and URL/ (GRPC) be reached");
 }
 
 /// One step fails while another is under way; a third waits for the failing one.

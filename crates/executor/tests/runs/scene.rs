@@ -7,11 +7,15 @@ use std::{
 use document::Source;
 use examples::{Kind, Options, Running};
 use executor::{
-    Executor, NewRun, Recorded, RunId,
+    Executor, Limits, NewRun, Recorded, RunId,
     run::{Outcome, RunEvent, StepId},
 };
 use planner::{Plan, StepResult, StepState};
-use protocol::outbound::{Outbound, Policy};
+use protocol::{
+    card::Binding,
+    client::Interface,
+    outbound::{Outbound, Policy},
+};
 use store::{AccountId, OpenOptions, SqliteStore, Store};
 use tempfile::TempDir;
 
@@ -30,6 +34,15 @@ impl Scene {
         let folder = TempDir::new().expect("a temporary folder");
         let store = open(folder.path());
         Self::over(folder, store).await
+    }
+
+    /// One whose patience with agents is another.
+    pub(crate) async fn with_limits(limits: Limits) -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let store = open(folder.path());
+        let executor =
+            Executor::with_limits(Arc::clone(&store), outbound(), account(), limits).await;
+        Self { folder, store, executor: executor.expect("the executor opens") }
     }
 
     /// An executor over a store that a test has put together.
@@ -57,13 +70,20 @@ impl Scene {
 
     /// Runs a step with a plain message, its agent found at a URL that no card names.
     pub(crate) async fn run_at(&self, url: &str, streaming: bool, policies: &str) -> Recorded {
-        let card = example(Kind::Echo, Options::default()).await;
-        let rest = format!("steps:\n  a: {{agent: x, message: hi, {policies}}}\n");
-        let mut plan = Plan::clone(&*plan(&workflow(&[("x", &card.url)], &rest)).await);
-        url.clone_into(&mut plan.bindings[0].interface.url);
-        plan.bindings[0].streaming = streaming;
-        let id = self.executor.start(new_run(plan.into())).await.expect("the run starts");
+        let id = self.start_over(&[at(Binding::JsonRpc, url)], streaming, policies).await;
         self.ended(&id).await
+    }
+
+    /// Starts a step with a plain message, its agent found at interfaces that no card names.
+    pub(crate) async fn start_over(
+        &self,
+        interfaces: &[Interface],
+        streaming: bool,
+        policies: &str,
+    ) -> RunId {
+        let rest = format!("steps:\n  a: {{agent: x, message: hi, {policies}}}\n");
+        let plan = plan_over(interfaces, streaming, &rest).await;
+        self.executor.start(new_run(plan)).await.expect("the run starts")
     }
 
     /// Waits for the end of a run.
@@ -111,6 +131,24 @@ pub(crate) async fn executor(store: &Arc<dyn Store>) -> Executor {
     executor.expect("the executor opens")
 }
 
+/// An interface, as cards name it.
+pub(crate) fn at(binding: Binding, url: &str) -> Interface {
+    let (tenant, version) = (String::new(), "1.0".to_owned());
+    Interface { url: url.to_owned(), binding, tenant, version }
+}
+
+/// A plan whose agent `x` is found at interfaces that no card names.
+pub(crate) async fn plan_over(interfaces: &[Interface], streaming: bool, rest: &str) -> Arc<Plan> {
+    let card = example(Kind::Echo, Options::default()).await;
+    let mut plan = Plan::clone(&*plan(&workflow(&[("x", &card.url)], rest)).await);
+    for binding in &mut plan.bindings {
+        binding.interface = interfaces[0].clone();
+        binding.fallbacks = interfaces[1..].to_vec();
+        binding.streaming = streaming;
+    }
+    plan.into()
+}
+
 pub(crate) fn outbound() -> Outbound {
     Outbound::new(Policy::loopback()).expect("the client can be set up")
 }
@@ -127,6 +165,8 @@ pub(crate) fn new_run(plan: Arc<Plan>) -> NewRun {
         message: None,
         context_id: None,
         opening: None,
+        accepts: Vec::new(),
+        once: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Commit before tell, also when the commit fails.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use examples::{Kind, Options, Running};
 use executor::{ExecutorError, Recorded, RunQuery, run::RunEvent};
@@ -14,7 +14,7 @@ use crate::{
 
 const CHAIN: &str = "steps:\n  a: {agent: x, message: a}\n  b: {agent: x, message: b, needs: [a]}\n  c: {agent: x, message: c, needs: [b]}\n";
 
-async fn scene(which: std::ops::Range<usize>, how: Fails) -> (Scene, Arc<FailingStore>) {
+pub(crate) async fn scene(which: std::ops::Range<usize>, how: Fails) -> (Scene, Arc<FailingStore>) {
     let folder = TempDir::new().expect("a temporary folder");
     let store = Arc::new(FailingStore::new(open(folder.path()), which, how));
     let shared: Arc<dyn Store> = Arc::clone(&store) as Arc<dyn Store>;
@@ -126,9 +126,29 @@ async fn a_process_that_lost_its_lease_drives_nothing_any_more() {
     store.lose_lease();
     let error = soon("the end", scene.executor.finished(&id)).await.expect_err("it stops");
     assert!(error.to_string().contains("lost its lease"), "{error}");
+    assert_eq!(scene.executor.trouble().as_deref(), Some(&*ExecutorError::LeaseLost.to_string()));
     let error = scene.executor.resume(&id).await.expect_err("it is another's to drive");
     assert!(matches!(error, ExecutorError::LeaseLost), "{error}");
     let error = scene.executor.start(new_run(plan(&yaml).await)).await.expect_err("nothing starts");
     assert!(matches!(error, ExecutorError::LeaseLost), "{error}");
     assert_eq!(slow.calls.count(), 1);
+}
+
+#[tokio::test]
+async fn a_lease_that_cannot_be_renewed_is_trouble_until_it_can() {
+    let (scene, store) = scene(0..0, Fails::Unwritten).await;
+    assert_eq!(scene.executor.trouble(), None);
+    let until = async |is_trouble: bool| {
+        let mut looks = tokio::time::interval(Duration::from_millis(20));
+        soon("the change", async {
+            while scene.executor.trouble().is_some() != is_trouble {
+                looks.tick().await;
+            }
+        })
+        .await;
+    };
+    store.delay_renewal(true);
+    until(true).await;
+    store.delay_renewal(false);
+    until(false).await;
 }

@@ -225,6 +225,32 @@ fn a_plan_is_read_back_from_a_journal() {
 }
 
 #[test]
+fn the_interfaces_that_are_spoken_here_are_bound_in_the_cards_order() {
+    let mut agent = agent("flights", "book_flight", &[]);
+    let template = agent.card.supported_interfaces[0].clone();
+    let others = [("GRPC", "1.0"), ("PIGEON", "1.0"), ("HTTP+JSON", "0.3"), ("HTTP+JSON", "1.0.1")];
+    Arc::make_mut(&mut agent.card).supported_interfaces.extend(others.map(|(binding, version)| {
+        let (protocol_binding, protocol_version) = (binding.to_owned(), version.to_owned());
+        protocol::v1::AgentInterface { protocol_binding, protocol_version, ..template.clone() }
+    }));
+    let plan = bound("  a: {agent: flights}\n", [agent]).unwrap();
+    let binding = &plan.bindings[0];
+    let all = [&binding.interface].into_iter().chain(&binding.fallbacks);
+    let shown: Vec<String> = all.map(|it| format!("{} {}", it.binding, it.version)).collect();
+    assert_eq!(shown, ["JSONRPC 1.0", "GRPC 1.0", "HTTP+JSON 1.0.1"]);
+    assert!(crate::show::json(&plan).to_string().contains("HTTP+JSON"), "a program sees them");
+}
+
+#[test]
+fn a_plan_of_one_interface_is_read_and_written_as_it_always_was() {
+    let plan = bound("  a: {agent: flights}\n", travel()).unwrap();
+    let stored = serde_json::to_value(&plan).unwrap();
+    assert!(stored["bindings"][0].get("fallbacks").is_none(), "{stored}");
+    let read: Plan = serde_json::from_value(stored).unwrap();
+    assert!(read.bindings[0].fallbacks.is_empty());
+}
+
+#[test]
 fn the_cost_of_binding_grows_with_the_number_of_steps() {
     let run = |steps: usize| {
         let mut text = "convoke: 1\nname: w\nsteps:\n  s0: {agent: {tags: [booking]}}\n".to_owned();

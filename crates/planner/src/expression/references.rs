@@ -39,6 +39,17 @@ pub(super) fn readings(islands: &[Island<'_>]) -> (Vec<Reading>, Vec<Fault>) {
     (found.readings, found.faults)
 }
 
+/// The step and the name, when the island is `steps.STEP.artifacts["NAME"]` and nothing else.
+pub(super) fn one_artifact<'t>(island: &Island<'t>) -> Option<(&'t str, &'t str)> {
+    if island.tokens.first()?.kind != TokenKind::Word("steps") {
+        return None;
+    }
+    let (step, next, _) = member(island, 1)?;
+    let (field, next, _) = member(island, next)?;
+    let (name, next, _) = member(island, next)?;
+    (field == "artifacts" && next == island.tokens.len()).then_some((step, name))
+}
+
 /// Faults for names which the compiled expression takes from nowhere.
 pub(super) fn unknown_names(
     islands: &[Island<'_>],

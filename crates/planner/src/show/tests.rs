@@ -84,6 +84,7 @@ fn a_plan_as_json_shows_the_same() {
       ],
       "agent": "hotels",
       "card": "sha256:c4d9fcb16d5b2a71989908f3bbe1cb8b6441530fc1706909272ec072d2dbfecc",
+      "fallbacks": [],
       "id": "hotel",
       "interface": {
         "binding": "JSONRPC",

@@ -5,8 +5,11 @@ use std::time::Duration;
 /// A year; longer waits are surely mistakes.
 const MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Reads a duration above zero; the error says what is wrong, to be put after a colon.
-pub(super) fn parse(text: &str) -> Result<Duration, String> {
+/// Reads a duration above zero, as in `500ms` or `1h30m`.
+///
+/// # Errors
+/// What is wrong, to be put after a colon.
+pub fn parse(text: &str) -> Result<Duration, String> {
     let mut total = Duration::ZERO;
     let mut rest = text.trim();
     if rest.is_empty() {
@@ -42,7 +45,8 @@ fn unit(number: u64, unit: &str) -> Result<Duration, String> {
 }
 
 /// Writes a duration the way it is read, to the millisecond.
-pub(crate) fn show(duration: Duration) -> String {
+#[must_use]
+pub fn show(duration: Duration) -> String {
     let mut rest = duration.as_millis();
     let mut text = String::new();
     for (unit, milliseconds) in

@@ -26,6 +26,7 @@ fn an_append_extends_and_everything_else_replaces() {
     assert_eq!(aggregator.get("a").unwrap().parts, texts(&["1", "2"]));
     assert_eq!(aggregator.get("b").unwrap().parts, texts(&["y"]));
     assert_eq!(aggregator.get("c"), None);
+    assert_eq!(["a", "b", "c"].map(|id| aggregator.position(id)), [Some(0), Some(1), None]);
     let ids: Vec<_> = aggregator.artifacts().iter().map(|a| a.artifact_id.as_str()).collect();
     assert_eq!(ids, ["a", "b"]);
 }

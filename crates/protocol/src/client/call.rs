@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
 use super::{ClientError, ClientStream, Inner, checks::StreamCheck, events, grpc};
 use crate::{
@@ -46,7 +47,8 @@ impl Call {
         tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| Err(self.timeout(timeout)))
     }
 
-    /// Calls and opens the stream of events; only its beginning is under the deadline.
+    /// Calls and opens the stream of events of a Task that was asked for, or of a new one where the name is
+    /// empty; only its beginning is under the deadline.
     pub(super) async fn stream<R: Request>(
         self,
         mut request: R,
@@ -54,6 +56,7 @@ impl Call {
         timeout: Duration,
     ) -> Result<ClientStream, ClientError> {
         self.client.put_tenant(request.tenant_mut());
+        let begins_task = asked.is_empty();
         let mut check = StreamCheck::new(asked);
         let opened = async {
             match self.client.interface.binding {
@@ -61,10 +64,16 @@ impl Call {
                 Binding::JsonRpc | Binding::HttpJson => self.stream_json(request).await,
             }
         };
+        let started = Instant::now();
         match tokio::time::timeout(timeout, opened).await {
             Err(_) => Err(self.timeout(timeout)),
             Ok(Err(error)) => Err(error),
-            Ok(Ok(Opened::Events(source))) => Ok(events::follow(self, source, check)),
+            Ok(Ok(Opened::Events(source))) => {
+                let left = timeout.saturating_sub(started.elapsed());
+                // Of a Task that is known, an agent that falls silent can be asked.
+                let left = if begins_task { left } else { Duration::ZERO };
+                Ok(events::follow(self, source, check, left))
+            }
             Ok(Ok(Opened::One(event))) => {
                 check.event(&event).map_err(|why| self.invalid(&why))?;
                 Ok(ClientStream::of_one(*event))

@@ -50,6 +50,9 @@ pub enum Retry {
 pub enum Delivery {
     /// Nothing was sent.
     NotSent,
+    /// What answered does not speak this binding or version, or does not have this operation: the
+    /// agent cannot have acted on the request.
+    NotTaken,
     /// It may have been received and acted on.
     Unknown,
     /// The agent answered it.
@@ -147,11 +150,23 @@ impl ClientError {
         self.class.retry() == Retry::Again
     }
 
+    /// Tells whether the agent cannot have acted on the request, so that it may go out once more,
+    /// over another of its interfaces (A2A §5.2).
+    #[must_use]
+    pub fn is_untaken(&self) -> bool {
+        matches!(self.delivery, Delivery::NotSent | Delivery::NotTaken)
+    }
+
     /// Tells whether the failure is that there is nothing at the address, or not for this verb.
     pub(super) fn is_missing(&self) -> bool {
         self.remote.is_none()
-            && self.delivery == Delivery::Answered
+            && self.delivery == Delivery::NotTaken
             && matches!(self.class, FailureClass::NotFound | FailureClass::Unsupported)
+    }
+
+    /// The same failure, of a request that the agent cannot have acted on.
+    pub(super) fn untaken(self) -> ClientError {
+        ClientError { delivery: Delivery::NotTaken, ..self }
     }
 
     fn new(
@@ -185,13 +200,17 @@ impl ClientError {
         let name = if is_known { error.kind.to_string() } else { format!("unknown code {code}") };
         let message = format!("{url} answered: {said} ({name}); {}", class.hint());
         let kind = is_known.then_some(error.kind);
+        let delivery = match kind {
+            Some(ErrorKind::VersionNotSupported | ErrorKind::MethodNotFound) => Delivery::NotTaken,
+            _ => Delivery::Answered,
+        };
         let retry_after = error.retry_after;
         let remote = Some(Box::new(error));
         ClientError {
             kind,
             retry_after,
             remote,
-            ..ClientError::new(operation, class, Delivery::Answered, message)
+            ..ClientError::new(operation, class, delivery, message)
         }
     }
 
@@ -212,11 +231,11 @@ impl ClientError {
         };
         let message = format!("{url} answered HTTP {status}{said}; {hint}");
         let kind = ErrorKind::from_http(status.as_u16());
-        ClientError {
-            kind,
-            retry_after,
-            ..ClientError::new(operation, class, Delivery::Answered, message)
-        }
+        let delivery = match class {
+            FailureClass::NotFound | FailureClass::Unsupported => Delivery::NotTaken,
+            _ => Delivery::Answered,
+        };
+        ClientError { kind, retry_after, ..ClientError::new(operation, class, delivery, message) }
     }
 
     /// A redirect, which is not followed: a card names its interfaces itself, and the Message must
@@ -240,7 +259,7 @@ impl ClientError {
         ClientError::new(operation, class, Delivery::Answered, message)
     }
 
-    /// An answer of something else than the binding called.
+    /// An answer of something else than the binding called. What it says is no result of the call.
     pub(super) fn misdirected(
         operation: Operation,
         (url, binding): (&str, Binding),
@@ -250,7 +269,7 @@ impl ClientError {
             "the answer of {url} is not usable: {found}, and was called by {binding}; \
              check in the agent's card which binding this address is of"
         );
-        ClientError::new(operation, FailureClass::InvalidResponse, Delivery::Answered, message)
+        ClientError::new(operation, FailureClass::InvalidResponse, Delivery::NotTaken, message)
     }
 
     /// A deadline that passed while waiting for the answer.

@@ -4,6 +4,7 @@ use std::{
     fmt,
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
@@ -52,9 +53,16 @@ impl fmt::Debug for ClientStream {
     }
 }
 
-/// Follows a streaming answer.
-pub(super) fn follow(call: Call, source: Source, check: StreamCheck) -> ClientStream {
-    let events = Events { call, source, check };
+/// Follows a streaming answer. `left` is how long the first event may take, if
+/// that is longer than any other.
+pub(super) fn follow(
+    call: Call,
+    source: Source,
+    check: StreamCheck,
+    left: Duration,
+) -> ClientStream {
+    let silence = left.max(call.client.limits.stream_idle);
+    let events = Events { call, source, check, silence };
     let events = stream::unfold(Some(events), |events| async {
         let mut events = events?;
         let item = events.next().await.transpose()?;
@@ -90,18 +98,23 @@ struct Events {
     call: Call,
     source: Source,
     check: StreamCheck,
+    /// How long the stream may be silent. Before the first event of a new Task an agent has the call's
+    /// deadline for it: a Message that it may be at work on must not be given up sooner because it
+    /// streams.
+    silence: Duration,
 }
 
 impl Events {
     async fn next(&mut self) -> Result<Option<StreamResponse>, ClientError> {
-        let call = &self.call;
+        let (call, silence) = (&self.call, self.silence);
         let event = match &mut self.source {
-            Source::Sse(sse) => match sse.data(call).await? {
+            Source::Sse(sse) => match sse.data(call, silence).await? {
                 Some(data) => Some(call.read_event(&data)?),
                 None => None,
             },
-            Source::Grpc(events) => alive(call, grpc::next(call, events)).await??,
+            Source::Grpc(events) => alive(call, silence, grpc::next(call, events)).await??,
         };
+        self.silence = call.client.limits.stream_idle;
         if let Some(event) = &event {
             self.check.event(event).map_err(|why| call.invalid(&why))?;
         }
@@ -110,23 +123,26 @@ impl Events {
 }
 
 /// Waits as long as a stream may be silent.
-async fn alive<T>(call: &Call, next: impl Future<Output = T>) -> Result<T, ClientError> {
-    let idle = call.client.limits.stream_idle;
-    let waited = tokio::time::timeout(idle, next).await;
-    waited.map_err(|_| ClientError::idle(call.operation, call.url(), idle))
+async fn alive<T>(
+    call: &Call,
+    silence: Duration,
+    next: impl Future<Output = T>,
+) -> Result<T, ClientError> {
+    let waited = tokio::time::timeout(silence, next).await;
+    waited.map_err(|_| ClientError::idle(call.operation, call.url(), silence))
 }
 
 impl Sse {
     /// Waits for the data of the next event. Every chunk counts as a sign of life, so that an
     /// agent's comments keep a silent stream open.
-    async fn data(&mut self, call: &Call) -> Result<Option<Bytes>, ClientError> {
+    async fn data(&mut self, call: &Call, silence: Duration) -> Result<Option<Bytes>, ClientError> {
         loop {
             if let Some(data) =
                 self.decoder.decode(&mut self.buffer).map_err(|error| broken(call, &error))?
             {
                 return Ok(Some(data));
             }
-            match alive(call, self.response.chunk()).await? {
+            match alive(call, silence, self.response.chunk()).await? {
                 Err(error) => return Err(cut(call, deepest(&error))),
                 Ok(None) => return Ok(None),
                 Ok(Some(chunk)) if self.buffer.is_empty() => {

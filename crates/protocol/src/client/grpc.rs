@@ -203,7 +203,10 @@ fn remote(call: &Call, status: &Status) -> ClientError {
     };
     let mut error = Error::new(of_code.unwrap_or(ErrorKind::Internal), status.message());
     let is_known = parse_binary_details(&mut error, status.details()) || of_code.is_some();
-    ClientError::remote(call.operation, call.url(), code.into(), is_known, error)
+    let error = ClientError::remote(call.operation, call.url(), code.into(), is_known, error);
+    // Said by every gRPC server of a service or method that it does not have.
+    let is_missing = status.code() == Code::Unimplemented && status.details().is_empty();
+    if is_missing { error.untaken() } else { error }
 }
 
 /// An answer without gRPC's content type: a proxy's status, or another binding.

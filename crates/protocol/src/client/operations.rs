@@ -36,7 +36,8 @@ impl Client {
     }
 
     /// Sends a Message and follows what comes of it. `timeout` bounds the wait for the answer to
-    /// begin; after that the stream may be silent for [`ClientLimits::stream_idle`]. An agent that
+    /// begin; after that the stream may be silent for [`ClientLimits::stream_idle`], or as long as
+    /// `timeout` before the first event of a new Task. An agent that
     /// answers without a stream yields a stream of that one event.
     ///
     /// # Errors

@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use super::{Client, ClientError, ClientStream, Delivery, FailureClass, Interface, InterfaceError};
 use crate::{
-    error::ErrorKind,
     limits::ClientLimits,
     outbound::Outbound,
     v1::{
@@ -39,8 +38,9 @@ fn reasons(causes: &[InterfaceError]) -> String {
 /// A client of an agent that has several interfaces, in the order in which the agent prefers them.
 ///
 /// A call goes to the interface that answered last, at first to the first. When no connection comes
-/// about, or the interface does not speak our version, nothing has happened yet, and the call goes
-/// on to the next (A2A §5.2). Any other failure is the call's own: a Message that may have arrived
+/// about, or what is there speaks another version or binding, nothing has happened yet, and the call
+/// goes on to the next (A2A §5.2). Questions, which can do no harm twice, go on as well when the
+/// interface cannot answer now. Any other failure is the call's own: a Message that may have arrived
 /// is not sent twice. Cheap to clone; clones remember together.
 #[derive(Clone, Debug)]
 pub struct Peer {
@@ -112,7 +112,7 @@ impl Peer {
         request: SendMessageRequest,
         timeout: Duration,
     ) -> Result<SendMessageResponse, ClientError> {
-        self.first(request, timeout, async |client, request, left| {
+        self.first(ClientError::is_untaken, request, timeout, async |client, request, left| {
             client.send_message(request, left).await
         })
         .await
@@ -127,7 +127,7 @@ impl Peer {
         request: SendMessageRequest,
         timeout: Duration,
     ) -> Result<ClientStream, ClientError> {
-        self.first(request, timeout, async |client, request, left| {
+        self.first(ClientError::is_untaken, request, timeout, async |client, request, left| {
             client.send_streaming_message(request, left).await
         })
         .await
@@ -142,7 +142,7 @@ impl Peer {
         request: GetTaskRequest,
         timeout: Duration,
     ) -> Result<Task, ClientError> {
-        self.first(request, timeout, async |client, request, left| {
+        self.first(may_ask_elsewhere, request, timeout, async |client, request, left| {
             client.get_task(request, left).await
         })
         .await
@@ -157,7 +157,7 @@ impl Peer {
         request: ListTasksRequest,
         timeout: Duration,
     ) -> Result<ListTasksResponse, ClientError> {
-        self.first(request, timeout, async |client, request, left| {
+        self.first(may_ask_elsewhere, request, timeout, async |client, request, left| {
             client.list_tasks(request, left).await
         })
         .await
@@ -172,7 +172,7 @@ impl Peer {
         request: CancelTaskRequest,
         timeout: Duration,
     ) -> Result<Task, ClientError> {
-        self.first(request, timeout, async |client, request, left| {
+        self.first(may_ask_elsewhere, request, timeout, async |client, request, left| {
             client.cancel_task(request, left).await
         })
         .await
@@ -187,7 +187,7 @@ impl Peer {
         request: SubscribeToTaskRequest,
         timeout: Duration,
     ) -> Result<ClientStream, ClientError> {
-        self.first(request, timeout, async |client, request, left| {
+        self.first(may_ask_elsewhere, request, timeout, async |client, request, left| {
             client.subscribe_to_task(request, left).await
         })
         .await
@@ -196,25 +196,48 @@ impl Peer {
     /// Calls one interface after the other until one answers.
     async fn first<R: Clone, T>(
         &self,
+        leaves_hope: fn(&ClientError) -> bool,
         request: R,
         timeout: Duration,
         call: impl AsyncFn(Client, R, Duration) -> Result<T, ClientError>,
     ) -> Result<T, ClientError> {
         let started = Instant::now();
-        let mut failed: Option<ClientError> = None;
+        let mut failed = Vec::new();
         for index in self.order() {
             let left = timeout.saturating_sub(started.elapsed());
             let answer = call(self.clients[index].clone(), request.clone(), left).await;
             match answer {
-                Err(error) if leaves_hope(&error) => failed = Some(after(failed, error)),
+                Err(error) if leaves_hope(&error) => failed.push((index, error)),
                 answer => {
                     self.preferred.store(index, Ordering::Relaxed);
-                    return answer.map_err(|error| after(failed, error));
+                    return answer.map_err(|error| after(&failed, error));
                 }
             }
         }
-        Err(failed
-            .expect("an agent has at least one interface, and each either failed or answered"))
+        Err(self.all_failed(failed))
+    }
+
+    /// The failure of a call that no interface took: the first that may pass decides, else the last. Its
+    /// message tells of the others.
+    fn all_failed(&self, mut failed: Vec<(usize, ClientError)>) -> ClientError {
+        let decisive = failed.iter().position(|(_, error)| error.is_retryable());
+        let (_, mut error) = failed.remove(decisive.unwrap_or(failed.len() - 1));
+        let (gone, rest): (Vec<_>, Vec<_>) =
+            failed.into_iter().partition(|(_, other)| is_gone(&error) && is_gone(other));
+        if !gone.is_empty() {
+            let places: Vec<String> = gone
+                .iter()
+                .map(|(index, _)| &self.clients[*index])
+                .map(|client| format!("{} ({})", client.url(), client.interface().binding))
+                .collect();
+            error.message =
+                format!("{}; nor can {} be reached", error.message, places.join(" and "));
+        }
+        for (index, other) in rest {
+            let binding = self.clients[index].interface().binding;
+            error.message = format!("{}; over {binding}, {}", error.message, other.message);
+        }
+        error
     }
 
     /// The preferred interface, then the others in their order.
@@ -224,20 +247,20 @@ impl Peer {
     }
 }
 
-/// Tells whether nothing has happened at the agent, and another interface may do.
-fn leaves_hope(error: &ClientError) -> bool {
-    let is_unreached =
-        error.delivery == Delivery::NotSent && error.class == FailureClass::Unavailable;
-    is_unreached || error.kind == Some(ErrorKind::VersionNotSupported)
+/// Tells whether a question may be asked over another interface: nothing is changed by asking twice.
+fn may_ask_elsewhere(error: &ClientError) -> bool {
+    error.is_untaken() || error.class == FailureClass::Unavailable
 }
 
-/// The last failure decides; its message tells of those before it.
-fn after(earlier: Option<ClientError>, error: ClientError) -> ClientError {
-    match earlier {
-        Some(earlier) => {
-            let message = format!("{}; before that, {}", error.message, earlier.message);
-            ClientError { message, ..error }
-        }
-        None => error,
-    }
+/// Nobody was there.
+fn is_gone(error: &ClientError) -> bool {
+    error.delivery == Delivery::NotSent && error.class == FailureClass::Unavailable
+}
+
+/// The failure of the interface that answered; its message tells of those before it.
+fn after(earlier: &[(usize, ClientError)], error: ClientError) -> ClientError {
+    let message = earlier.iter().fold(error.message, |message, (_, earlier)| {
+        format!("{message}; before that, {}", earlier.message)
+    });
+    ClientError { message, ..error }
 }

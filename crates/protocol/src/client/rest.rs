@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::{
-    ClientError,
+    ClientError, Delivery,
     call::Call,
     http::{Outgoing, parse},
 };
@@ -143,7 +143,14 @@ pub(super) fn read<T: DeserializeOwned>(
         && let Ok(aside) = parse::<Aside>(body)
     {
         match aside {
-            Aside { jsonrpc: Some(_), .. } => return Err(call.misdirected("it speaks JSON-RPC")),
+            Aside { jsonrpc: Some(_), error: Some(_) } => {
+                return Err(call.misdirected("it speaks JSON-RPC"));
+            }
+            // Whatever it did, it may have done it.
+            Aside { jsonrpc: Some(_), error: None } => {
+                let error = call.misdirected("it speaks JSON-RPC");
+                return Err(ClientError { delivery: Delivery::Answered, ..error });
+            }
             Aside { error: Some(object), .. } => return Err(remote(call, object, None, None)),
             Aside { .. } => {}
         }

@@ -1,6 +1,7 @@
 mod answers;
 mod bindings;
 mod calls;
+mod golden;
 mod grpc;
 mod peer;
 mod rest;
@@ -23,12 +24,18 @@ use tokio::{
 use super::{Client, Interface};
 use crate::{
     card::Binding,
+    error::ErrorKind,
     limits::ClientLimits,
     outbound::{Outbound, Policy},
 };
 
 /// How long a test waits for what must come.
 const SOON: Duration = Duration::from_secs(10);
+
+/// Whether an error means that nothing can have happened, so that another interface may be called.
+fn is_untaken(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::VersionNotSupported | ErrorKind::MethodNotFound)
+}
 
 fn interface(url: &str) -> Interface {
     Interface {

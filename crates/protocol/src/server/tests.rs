@@ -1,5 +1,7 @@
 mod card;
+mod golden;
 mod grpc;
+mod operations;
 mod requests;
 mod rest;
 mod streams;

@@ -81,8 +81,10 @@ impl Holding {
             Ask::IsDriven { run } => said(&self.executor.is_driving(&run)),
             Ask::Reply { run, step, message } => {
                 let executor = Arc::clone(&self.executor);
-                self.to_its_end(async move { drive::reply(&executor, &run, step, &message).await })
-                    .await
+                self.to_its_end(
+                    async move { drive::reply(&executor, &run, step, &message, None).await },
+                )
+                .await
             }
             Ask::Cancel { run } => {
                 let executor = Arc::clone(&self.executor);

@@ -1,8 +1,11 @@
 //! The orchestrator over real sockets: our client in front, example agents behind.
 
+mod chunks;
+mod dripping;
 mod listing;
 mod pauses;
 mod recovery;
 mod scene;
+mod serving;
 mod starting;
 mod streams;

@@ -4,7 +4,7 @@ use std::{future::Future, net::SocketAddr, path::Path, sync::Arc, time::Duration
 
 use document::Source;
 use examples::{Kind, Options, Running};
-use executor::Executor;
+use executor::{Executor, RunLimits};
 use protocol::{
     card::Binding,
     client::{Client, ClientError, ClientStream, Interface},
@@ -17,7 +17,7 @@ use protocol::{
     },
 };
 use registry::Registry;
-use server::{Orchestrator, Parts, ServeError, Workflows};
+use server::{Folder, Offering, Orchestrator, Parts, ServeError, Settings, Workflows};
 use store::{AccountId, OpenOptions, SqliteStore, Store};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -31,36 +31,82 @@ pub(crate) struct Scene {
     pub(crate) url: String,
     pub(crate) client: Client,
     folder: TempDir,
-    files: Vec<String>,
+    served: Served,
     stop: CancellationToken,
     serving: JoinHandle<Result<(), ServeError>>,
+}
+
+/// What is served, and how.
+#[derive(Clone)]
+struct Served {
+    files: Vec<String>,
+    /// Whether workflows are read from the folder instead.
+    is_folder: bool,
+    settings: Settings,
+    limits: RunLimits,
 }
 
 impl Scene {
     /// Serves workflow files, each without its first line.
     pub(crate) async fn new(files: &[String]) -> Self {
-        Self::over(TempDir::new().expect("a temporary folder"), files.to_vec()).await
+        Self::with(files, Settings::default(), RunLimits::NONE).await
     }
 
-    async fn over(folder: TempDir, files: Vec<String>) -> Self {
+    /// As [`Scene::new`], with settings of its own.
+    pub(crate) async fn with(files: &[String], settings: Settings, limits: RunLimits) -> Self {
+        let served = Served { files: files.to_vec(), is_folder: false, settings, limits };
+        Self::over(TempDir::new().expect("a temporary folder"), served).await
+    }
+
+    /// Serves the files of a folder, which may change.
+    pub(crate) async fn of_folder(files: &[(&str, String)]) -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        std::fs::create_dir(folder.path().join("workflows")).expect("a folder");
+        for (name, text) in files {
+            write(folder.path(), name, text);
+        }
+        let (settings, limits) = (Settings::default(), RunLimits::NONE);
+        Self::over(folder, Served { files: Vec::new(), is_folder: true, settings, limits }).await
+    }
+
+    /// Writes a file of the folder that is served.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        write(self.folder.path(), name, text);
+    }
+
+    /// Removes one.
+    pub(crate) fn remove(&self, name: &str) {
+        let path = self.folder.path().join("workflows").join(name);
+        std::fs::remove_file(path).expect("it is there");
+    }
+
+    async fn over(folder: TempDir, served: Served) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("it is bound"));
         let store = open(folder.path());
         let account = AccountId::new("local");
         let registry = Registry::open(Arc::clone(&store), outbound(), account.clone()).await;
         let executor = Executor::open(store, outbound(), account).await.expect("it opens");
+        let executor = executor.with_run_limits(served.limits);
         executor.resume_all().await.expect("runs go on");
         let stop = CancellationToken::new();
+        let offering = match served.is_folder {
+            true => Offering::Folder(
+                Folder::open(folder.path().join("workflows")).expect("it can be read"),
+            ),
+            false => Offering::Fixed(workflows(&served.files)),
+        };
         let orchestrator = Orchestrator::new(Parts {
             executor: Arc::new(executor),
             registry: Arc::new(registry.expect("the directory opens")),
-            workflows: workflows(&files),
+            offering,
+            settings: served.settings.clone(),
             public_url: url.clone(),
             stop: stop.clone(),
         });
         let serving = tokio::spawn(server::serve(listener, orchestrator, stop.clone()));
         let client = client(&url, "");
-        Self { url, client, folder, files, stop, serving }
+        Self { url, client, folder, served, stop, serving }
     }
 
     /// Stops it in an orderly way, and serves again from the same folder.
@@ -68,7 +114,7 @@ impl Scene {
         self.stop.cancel();
         let served = soon("the end", self.serving).await.expect("it does not break down");
         served.expect("it ends well");
-        Self::over(self.folder, self.files).await
+        Self::over(self.folder, self.served).await
     }
 
     /// Sends a Message and waits for a terminal or interrupted state.
@@ -122,6 +168,12 @@ impl Scene {
         })
         .await
     }
+}
+
+/// Writes a workflow file without its first line.
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join("workflows").join(name);
+    std::fs::write(path, format!("convoke: 1\n{text}")).expect("it can be written");
 }
 
 /// Sends a request, to be answered with a Task.

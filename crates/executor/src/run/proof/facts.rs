@@ -8,7 +8,7 @@ use protocol::{card::Binding, client::Interface};
 
 use crate::{
     body::{Body, Json},
-    run::{Failure, Input, Intent, Pause, PauseKind, RemoteTask, StepId, StepIndex, Wait},
+    run::{Chunk, Failure, Input, Intent, Pause, PauseKind, RemoteTask, StepId, StepIndex, Wait},
 };
 
 pub(super) fn id(index: StepIndex) -> StepId {
@@ -29,6 +29,7 @@ pub(super) fn intent(index: StepIndex, attempt: u32, purpose: &str) -> Arc<Inten
             tenant: String::new(),
             version: "1.0".to_owned(),
         },
+        fallbacks: Vec::new(),
         streaming: true,
         message: body("message"),
     })
@@ -36,6 +37,12 @@ pub(super) fn intent(index: StepIndex, attempt: u32, purpose: &str) -> Arc<Inten
 
 pub(super) fn succeeded(index: StepIndex, attempt: u32, at: Timestamp) -> Input {
     Input::Succeeded { step: id(index), attempt, at, task: None, result: body("result") }
+}
+
+pub(super) fn chunked(index: StepIndex, attempt: u32, at: Timestamp) -> Input {
+    let artifact = body(&format!("chunk of attempt {attempt} at {at}"));
+    let chunk = Chunk { append: true, last_chunk: false, artifact };
+    Input::Chunked { step: id(index), attempt, chunk }
 }
 
 pub(super) fn paused(
@@ -49,7 +56,11 @@ pub(super) fn paused(
         step: id(index),
         attempt,
         at,
-        task: RemoteTask { task_id: format!("t{}-{attempt}", index.0), context_id: "c".to_owned() },
+        task: RemoteTask {
+            task_id: format!("t{}-{attempt}", index.0),
+            context_id: "c".to_owned(),
+            interface: None,
+        },
         pause: Pause { kind, message_id: None, question: Some(body(&format!("question {turn}"))) },
     }
 }

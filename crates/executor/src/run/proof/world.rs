@@ -7,7 +7,7 @@ use planner::{ErrorClass, OnError, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
-    facts::{body, error, failed, id, intent, paused, succeeded},
+    facts::{body, chunked, error, failed, id, intent, paused, succeeded},
     shape_of,
 };
 use crate::run::{Effect, Header, Input, Outcome, PauseKind, RemoteTask, Rendered, Run, RunEvent};
@@ -56,6 +56,8 @@ pub(super) struct World {
     dependencies: Vec<Vec<u32>>,
     fates: Vec<Fate>,
     scenario: Scenario,
+    /// Whether the run waits for its turn before it starts.
+    is_queued: bool,
 }
 
 impl World {
@@ -84,7 +86,13 @@ impl World {
             dependencies,
             fates,
             scenario,
+            is_queued: false,
         }
+    }
+
+    /// The same world in which the run has to wait for its turn.
+    pub(super) fn queued(self) -> Self {
+        Self { is_queued: true, ..self }
     }
 
     pub(super) fn of_shape(shape: Shape, fate: Fate) -> Self {
@@ -93,6 +101,7 @@ impl World {
             dependencies: Vec::new(),
             shape: Arc::new(shape),
             scenario: Scenario::Undisturbed,
+            is_queued: false,
         }
     }
 
@@ -165,7 +174,10 @@ impl World {
         let at = Timestamp::UNIX_EPOCH;
         match self.scenario {
             Scenario::CanceledAfter(n) if is_due(n) => Some(Input::CancelRequested { at }),
-            Scenario::TimesOutAfter(n) if is_due(n) => Some(Input::TimedOut { at }),
+            // The time of a run counts from its start.
+            Scenario::TimesOutAfter(n) if is_due(n) && !run.is_queued() => {
+                Some(Input::TimedOut { at })
+            }
             _ => None,
         }
     }
@@ -175,6 +187,9 @@ impl World {
         let wanted: Vec<Effect> =
             run.wanted().iter().filter(|effect| *effect != Effect::Deadline).take(64).collect();
         let at = dice.now();
+        if run.is_queued() {
+            return Input::Admitted { at };
+        }
         if let Some((step, _)) = run.pauses().next()
             && (wanted.is_empty() || dice.roll(4) == 0)
         {
@@ -184,6 +199,7 @@ impl World {
         match wanted[dice.roll(wanted.len())] {
             Effect::Render(index) => self.render(run, index, at),
             Effect::Send(index, attempt) => self.send(run, index, attempt, at),
+            Effect::Watch(index, attempt) if dice.roll(3) == 0 => chunked(index, attempt, at),
             Effect::Watch(index, attempt) => self.watch(run, index, attempt, at),
             Effect::Answer(index, attempt, turn) => {
                 Input::Delivered { step: id(index), attempt, turn }
@@ -260,7 +276,11 @@ impl World {
         Input::Bound {
             step: id(StepIndex(index)),
             attempt,
-            task: RemoteTask { task_id: format!("t{index}-{attempt}"), context_id: "c".to_owned() },
+            task: RemoteTask {
+                task_id: format!("t{index}-{attempt}"),
+                context_id: "c".to_owned(),
+                interface: None,
+            },
         }
     }
 
@@ -276,17 +296,20 @@ impl World {
     }
 
     fn start(&self) -> Input {
-        Input::Start {
-            at: Timestamp::UNIX_EPOCH,
-            header: Box::new(Header {
-                workflow: format!("{} steps", self.shape.len()),
-                context_id: "c".to_owned(),
-                plan: body("plan"),
-                inputs: body("inputs"),
-                start: body("start"),
-                message: None,
-                origin: None,
-            }),
+        let at = Timestamp::UNIX_EPOCH;
+        let header = Box::new(Header {
+            workflow: format!("{} steps", self.shape.len()),
+            context_id: "c".to_owned(),
+            plan: body("plan"),
+            inputs: body("inputs"),
+            start: body("start"),
+            message: None,
+            origin: None,
+            accepts: Vec::new(),
+        });
+        match self.is_queued {
+            true => Input::Queue { at, header },
+            false => Input::Start { at, header },
         }
     }
 

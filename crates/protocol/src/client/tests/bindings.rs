@@ -5,7 +5,7 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, StreamExt, future::BoxFuture};
 
-use super::SOON;
+use super::{SOON, is_untaken};
 use crate::{
     card::Binding,
     client::{Client, ClientError, ClientStream, Delivery, FailureClass, Interface},
@@ -268,7 +268,7 @@ async fn every_error_of_a_service_keeps_its_kind_and_its_delay_on_every_binding(
             let stream = client.send_streaming_message(says(row.reason), SOON).await;
             for error in [unary, stream.expect_err("an error")] {
                 assert_eq!(error.kind, Some(row.kind), "{binding}: {error}");
-                assert_eq!(error.delivery, Delivery::Answered);
+                assert_eq!(error.is_untaken(), is_untaken(row.kind), "{error}");
                 let delay =
                     matches!(row.kind, ErrorKind::ResourceExhausted | ErrorKind::Unavailable)
                         .then_some(Duration::from_millis(delay));

@@ -7,7 +7,7 @@ use std::{
 
 use futures_util::StreamExt;
 
-use super::{Canned, Client, End, Interface, SOON, client, client_with, interface};
+use super::{Canned, Client, End, Interface, SOON, client, client_with, interface, is_untaken};
 use crate::{
     card::Binding,
     client::{Delivery, FailureClass},
@@ -255,7 +255,7 @@ async fn every_error_of_a_service_keeps_its_kind_and_its_delay() {
             client.send_streaming_message(says(row.reason), SOON).await.expect_err("an error");
         for error in [unary, stream] {
             assert_eq!(error.kind, Some(row.kind), "{error}");
-            assert_eq!(error.delivery, Delivery::Answered);
+            assert_eq!(error.is_untaken(), is_untaken(row.kind), "{error}");
             let delay = matches!(row.kind, ErrorKind::ResourceExhausted | ErrorKind::Unavailable)
                 .then_some(Duration::from_secs(2));
             assert_eq!(error.retry_after, delay, "{error}");

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A server that answers everything alike.
-async fn answering(
+pub(super) async fn answering(
     answer: impl Fn() -> Response + Clone + Send + Sync + 'static,
 ) -> (String, DropGuard) {
     let router = Router::new().fallback(async move || answer());
@@ -77,7 +77,7 @@ async fn codes_without_a_reason_are_understood_by_the_operation() {
     Invalid INVALID_PARAMS Answered: http://agent/ answered: no way (INVALID_PARAMS); change the request
     NotFound TASK_NOT_FOUND Answered: http://agent/ answered: no way (TASK_NOT_FOUND); check the address and the ids in the request
     Invalid TASK_NOT_CANCELABLE Answered: http://agent/ answered: no way (TASK_NOT_CANCELABLE); change the request
-    Unsupported UNSUPPORTED_OPERATION Answered: http://agent/ answered: no way (UNSUPPORTED_OPERATION); see its card for what it does
+    Unsupported UNSUPPORTED_OPERATION NotTaken: http://agent/ answered: no way (UNSUPPORTED_OPERATION); see its card for what it does
     Unavailable UNAVAILABLE Answered: http://agent/ answered: no way (UNAVAILABLE); try again later
     Internal - Answered: http://agent/ answered: no way (unknown code 2); tell its operator, or try another agent
     RateLimited RESOURCE_EXHAUSTED Answered: http://agent/ answered: no way (RESOURCE_EXHAUSTED); call it less often
@@ -116,8 +116,8 @@ async fn answers_that_are_not_grpc_say_so() {
         lines.push(line(&error, &address));
     }
     insta::assert_snapshot!(lines.join("\n"), @r"
-    InvalidResponse - Answered: the answer of http://agent/ is not usable: it answered HTTP 200 OK, text/html, and not gRPC, and was called by GRPC; check in the agent's card which binding this address is of
-    InvalidResponse - Answered: the answer of http://agent/ is not usable: it answered HTTP 404 Not Found, application/json, and not gRPC, and was called by GRPC; check in the agent's card which binding this address is of
+    InvalidResponse - NotTaken: the answer of http://agent/ is not usable: it answered HTTP 200 OK, text/html, and not gRPC, and was called by GRPC; check in the agent's card which binding this address is of
+    InvalidResponse - NotTaken: the answer of http://agent/ is not usable: it answered HTTP 404 Not Found, application/json, and not gRPC, and was called by GRPC; check in the agent's card which binding this address is of
     Unavailable UNAVAILABLE Answered: http://agent/ answered HTTP 503 Service Unavailable: upstream connect error; try again later
     Unauthorized UNAUTHENTICATED Answered: http://agent/ answered HTTP 401 Unauthorized: who are you?; check the credentials for this agent
     Unavailable - Unknown: the connection to http://agent/ broke: it ended without a status

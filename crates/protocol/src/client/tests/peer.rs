@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use super::{Canned, End, SOON, bindings, interface};
 use crate::{
     card::Binding,
-    client::{Delivery, Interface, Peer},
+    client::{Delivery, FailureClass, Interface, Peer},
     echo::{Echo, TASK, says},
     error::ErrorKind,
     limits::ClientLimits,
@@ -100,6 +100,66 @@ async fn a_message_that_may_have_arrived_is_not_sent_to_another_interface() {
     let error = peer.send_message(says("hi"), SOON).await.expect_err("lost");
     assert_eq!(error.delivery, Delivery::Unknown);
     assert_eq!(second.connections.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_question_goes_on_to_the_next_interface_when_the_first_cannot_answer_now() {
+    let away = Canned::answer("503 Service Unavailable", "", "upstream").await;
+    let agent = bindings::agent(Echo::default()).await;
+    let peer = peer(vec![interface(&away.url), bindings::interface(&agent, Binding::Grpc)]);
+    let error = peer.send_message(says("hi"), SOON).await.expect_err("it may be at work on it");
+    assert_eq!((error.class, error.delivery), (FailureClass::Unavailable, Delivery::Answered));
+    peer.get_task(get_task(), SOON).await.expect("a task");
+    assert_eq!(peer.preferred().interface().binding, Binding::Grpc);
+}
+
+#[tokio::test]
+async fn a_message_goes_on_to_the_next_interface_where_nobody_can_have_taken_it() {
+    let agent = bindings::agent(Echo::default()).await;
+    let rest_url = bindings::interface(&agent, Binding::HttpJson).url;
+    let method = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#;
+    let firsts = [
+        interface(&Canned::json(REFUSAL).await.url),
+        interface(&Canned::json(method).await.url),
+        interface(&Canned::answer("404 Not Found", "", "").await.url),
+        interface(&Canned::answer("405 Method Not Allowed", "", "").await.url),
+        Interface { binding: Binding::HttpJson, ..interface(&Canned::json(method).await.url) },
+        Interface { binding: Binding::Grpc, ..interface(&Canned::json("{}").await.url) },
+        interface(&rest_url),
+        Interface { binding: Binding::HttpJson, ..interface(&agent.url) },
+        Interface { binding: Binding::Grpc, ..interface(&format!("{}nothing", agent.url)) },
+    ];
+    for first in firsts {
+        let peer = peer(vec![first.clone(), bindings::interface(&agent, Binding::Grpc)]);
+        peer.send_message(says("hi"), SOON)
+            .await
+            .unwrap_or_else(|error| panic!("{first:?}: {error}"));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_another_binding_that_may_be_a_result_is_the_end_of_the_call() {
+    let strange = Canned::json(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#).await;
+    let agent = bindings::agent(Echo::default()).await;
+    let first = Interface { binding: Binding::HttpJson, ..interface(&strange.url) };
+    let peer = peer(vec![first, bindings::interface(&agent, Binding::Grpc)]);
+    let error = peer.send_message(says("hi"), SOON).await.expect_err("something was done");
+    assert!(!error.is_untaken(), "{error}");
+}
+
+#[tokio::test]
+async fn what_may_pass_decides_where_no_interface_takes_a_call() {
+    let (old, gone) = (Canned::json(REFUSAL).await, dead(Binding::Grpc).await);
+    let mut lines = Vec::new();
+    for interfaces in [[interface(&old.url), gone.clone()], [gone.clone(), interface(&old.url)]] {
+        let error = peer(interfaces.into()).get_task(get_task(), SOON).await.expect_err("none");
+        assert_eq!((error.class, error.is_untaken()), (FailureClass::Unavailable, true));
+        lines.push(error.message.replace(&gone.url, "GONE").replace(&old.url, "OLD"));
+    }
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    GONE cannot be reached: Connection refused (os error 111); is it running, and is the address right?; over JSONRPC, OLD answered: only 0.3 (VERSION_NOT_SUPPORTED); see its card for what it does
+    GONE cannot be reached: Connection refused (os error 111); is it running, and is the address right?; over JSONRPC, OLD answered: only 0.3 (VERSION_NOT_SUPPORTED); see its card for what it does
+    ");
 }
 
 #[tokio::test]

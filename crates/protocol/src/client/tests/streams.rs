@@ -207,6 +207,51 @@ async fn a_stream_may_be_silent_only_so_long() {
 }
 
 #[tokio::test]
+async fn the_first_event_may_take_as_long_as_the_call() {
+    let canned = Canned::new(&[HEAD, &working(), "never"], End::Open).await;
+    let idle = Duration::from_millis(50);
+    let limits = ClientLimits { stream_idle: idle, ..ClientLimits::default() };
+    let mut stream = open(&canned, limits).await;
+    let nothing = tokio::time::timeout(idle * 6, stream.next()).await;
+    assert!(nothing.is_err(), "the agent is still answering: {nothing:?}");
+    canned.rest.notify_one();
+    assert!(stream.next().await.expect("an item").is_ok());
+    let error = stream.next().await.expect("an item").expect_err("silent");
+    assert!(error.message.contains("was silent for 50ms"), "{error}");
+}
+
+#[tokio::test]
+async fn a_task_that_is_known_is_not_waited_for_when_its_stream_begins_with_silence() {
+    let canned = Canned::new(&[HEAD, "never"], End::Open).await;
+    let limits = ClientLimits { stream_idle: Duration::from_millis(50), ..ClientLimits::default() };
+    let client = client_with(&canned.url, limits);
+    let mut answer = says("hi");
+    answer.message.as_mut().expect("one").task_id = "task-1".to_owned();
+    let request = SubscribeToTaskRequest { id: "task-1".to_owned(), ..Default::default() };
+    let streams = [
+        client.send_streaming_message(answer, SOON).await.expect("opens"),
+        client.subscribe_to_task(request, SOON).await.expect("opens"),
+    ];
+    for mut stream in streams {
+        let error = stream.next().await.expect("an item").expect_err("silent");
+        assert!(error.message.contains("was silent for 50ms"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_without_a_first_event_ends_with_the_call() {
+    let canned = Canned::new(&[HEAD, "never"], End::Open).await;
+    let limits = ClientLimits { stream_idle: Duration::from_millis(10), ..ClientLimits::default() };
+    let client = client_with(&canned.url, limits);
+    let deadline = Duration::from_millis(300);
+    let stream = client.send_streaming_message(says("hi"), deadline).await.expect("opens");
+    let items: Vec<_> = stream.collect().await;
+    assert_eq!(items.len(), 1);
+    let error = items[0].as_ref().expect_err("silent");
+    assert_eq!(error.class, FailureClass::Timeout);
+}
+
+#[tokio::test]
 async fn comments_keep_a_silent_stream_open() {
     // The agent's comments come every 40 ms: three idle times pass, and the stream is still there.
     let agent = echo::serve(Arc::new(Echo::default()), echo::quick()).await;

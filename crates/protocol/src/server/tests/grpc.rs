@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// One message as it stands in a body.
-fn framed(message: &impl prost::Message) -> Bytes {
+pub(super) fn framed(message: &impl prost::Message) -> Bytes {
     let mut body = BytesMut::new();
     body.put_u8(0);
     body.put_u32(u32::try_from(message.encoded_len()).expect("test messages are small"));
@@ -24,10 +24,10 @@ fn framed(message: &impl prost::Message) -> Bytes {
     body.freeze()
 }
 
-struct Answer {
-    headers: HeaderMap,
-    body: Bytes,
-    trailers: HeaderMap,
+pub(super) struct Answer {
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    pub(super) trailers: HeaderMap,
 }
 
 impl Answer {
@@ -44,7 +44,12 @@ impl Answer {
     }
 }
 
-async fn call(agent: &Running, method: &str, version: Option<&str>, body: Bytes) -> Answer {
+pub(super) async fn call(
+    agent: &Running,
+    method: &str,
+    version: Option<&str>,
+    body: Bytes,
+) -> Answer {
     let mut request = http::Request::post(format!("{}lf.a2a.v1.A2AService/{method}", agent.url))
         .header("content-type", "application/grpc")
         .header("te", "trailers");

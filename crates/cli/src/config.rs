@@ -1,0 +1,85 @@
+//! The settings of a server: defaults, a file, the environment, and flags, the later ones stronger.
+
+mod layers;
+mod read;
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use executor::RunLimits;
+use protocol::limits::ServerLimits;
+use url::Url;
+
+pub(crate) use self::layers::Layers;
+use self::read::Reader;
+use crate::{args::ConfigArgs, failure::Failure};
+
+/// Every setting with its default.
+const DEFAULTS: &str = include_str!("config.default.yaml");
+
+/// What a server is run with.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Config {
+    pub(crate) listen: SocketAddr,
+    pub(crate) public_url: Option<Url>,
+    pub(crate) workflows: PathBuf,
+    pub(crate) allowed_hosts: Vec<String>,
+    pub(crate) runs: RunLimits,
+    pub(crate) remember: Option<Duration>,
+    pub(crate) limits: ServerLimits,
+}
+
+impl Config {
+    /// Puts together what holds, and says where each value comes from.
+    ///
+    /// # Errors
+    /// Everything that is wrong, wherever it was written.
+    pub(crate) fn load(args: &ConfigArgs) -> Result<(Self, Layers), Failure> {
+        let mut layers = Layers::of_defaults(DEFAULTS);
+        if let Some(file) = &args.config {
+            layers.add_file(file);
+        }
+        layers.add_environment(|name| std::env::var_os(name));
+        for (key, flag, value) in args.flags() {
+            layers.add_flag(key, flag, &value);
+        }
+        for set in &args.set {
+            layers.add_set(set);
+        }
+        let config = Self::read(&mut layers);
+        layers.check()?;
+        let config = config.expect("a value that cannot be read is a problem, and there is none");
+        Ok((config, layers))
+    }
+
+    fn read(layers: &mut Layers) -> Option<Self> {
+        let mut reader = Reader::new(layers);
+        let listen = reader.address("listen");
+        let public_url = reader.public_url("public_url");
+        let workflows = reader.path("workflows");
+        let allowed_hosts = reader.hosts("allowed_hosts");
+        let max_active = reader.number("runs.max_active", 1);
+        let queue = reader.number("runs.queue", 0);
+        let remember = reader.duration_or_off("messages.remember");
+        let max_body_bytes = reader.number("limits.body_bytes", 1);
+        let body_timeout = reader.duration("limits.body_timeout");
+        let keep_alive = reader.duration("limits.keep_alive");
+        let card_max_age = reader.duration("limits.card_max_age");
+        Some(Self {
+            listen: listen?,
+            public_url: public_url?,
+            workflows: workflows?,
+            allowed_hosts: allowed_hosts?,
+            runs: RunLimits { max_active: max_active?, queue: queue? },
+            remember: remember?,
+            limits: ServerLimits {
+                max_body_bytes: max_body_bytes?,
+                body_timeout: body_timeout?,
+                keep_alive: keep_alive?,
+                card_max_age: card_max_age?,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

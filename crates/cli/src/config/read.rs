@@ -1,0 +1,160 @@
+//! From written values to settings; everything that is wrong is reported, not only the first.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use document::{Diagnostic, Node, Value};
+use url::{Host, Url};
+
+use super::Layers;
+
+const DURATION: &str =
+    "write a number with its unit: ms, s, m, h or d, as in 500ms, 30s, 5m or 1h30m";
+
+/// Reads settings, `None` where a value cannot be used.
+pub(super) struct Reader<'a> {
+    layers: &'a mut Layers,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(layers: &'a mut Layers) -> Self {
+        Self { layers }
+    }
+
+    /// An address of loopback, with a port.
+    pub(super) fn address(&mut self, key: &str) -> Option<SocketAddr> {
+        let text = self.string(key)?;
+        match text.parse::<SocketAddr>() {
+            Ok(address) if address.ip().is_loopback() => Some(address),
+            Ok(_) => self.invalid(
+                key,
+                &format!("{text} is not a loopback address"),
+                "whoever reaches the server may run workflows, so it listens on this machine only until it can \
+                 tell callers apart; use 127.0.0.1:PORT or [::1]:PORT",
+            ),
+            Err(_) => self.invalid(
+                key,
+                &format!("`{text}` is no address with a port"),
+                "write it as in 127.0.0.1:8100 or \"[::1]:8100\"",
+            ),
+        }
+    }
+
+    /// A URL that can stand on a card, or nothing.
+    pub(super) fn public_url(&mut self, key: &str) -> Option<Option<Url>> {
+        if self.node(key).value == Value::Null {
+            return Some(None);
+        }
+        let text = self.string(key)?;
+        let is_plain = |url: &Url| {
+            matches!(url.scheme(), "http" | "https")
+                && url.host().is_some()
+                && url.query().is_none()
+                && url.fragment().is_none()
+                && url.username().is_empty()
+                && url.password().is_none()
+        };
+        match text.parse::<Url>() {
+            Ok(url) if is_plain(&url) => Some(Some(url)),
+            _ => self.invalid(
+                key,
+                "this cannot be the URL of an agent",
+                "write http:// or https://, a host, and no user, query or fragment",
+            ),
+        }
+    }
+
+    pub(super) fn path(&mut self, key: &str) -> Option<PathBuf> {
+        let text = self.string(key)?;
+        if text.is_empty() {
+            return self.invalid(key, &format!("`{key}` is empty"), "name a folder");
+        }
+        Some(text.into())
+    }
+
+    /// Names and addresses without a port.
+    pub(super) fn hosts(&mut self, key: &str) -> Option<Vec<String>> {
+        let node = self.node(key);
+        let Value::Sequence(items) = node.value else {
+            return self.wrong_type(key, "a list of hosts");
+        };
+        let mut hosts = Some(Vec::new());
+        for item in items {
+            let host = item.as_str().filter(|text| is_host(text)).map(str::to_owned);
+            if host.is_none() {
+                let what =
+                    item.as_str().map_or_else(|| item.kind().to_owned(), |it| format!("`{it}`"));
+                let problem =
+                    Diagnostic::error("config::invalid-value", format!("{what} is no host"))
+                        .at(item.head_span(), "")
+                        .help("write a name or an address, without a scheme, a port or a path");
+                self.layers.report(key, problem);
+            }
+            hosts = hosts.zip(host).map(|(mut hosts, host)| {
+                hosts.push(host);
+                hosts
+            });
+        }
+        hosts
+    }
+
+    /// A whole number from `least`.
+    pub(super) fn number(&mut self, key: &str, least: u64) -> Option<usize> {
+        let expected = format!("a whole number from {least}");
+        let node = self.node(key);
+        let Value::Number(number) = &node.value else { return self.wrong_type(key, &expected) };
+        let number = number.as_u64().filter(|number| *number >= least);
+        match number.and_then(|number| usize::try_from(number).ok()) {
+            Some(number) => Some(number),
+            None => self.invalid(key, &format!("`{key}` must be {expected}"), "change the number"),
+        }
+    }
+
+    pub(super) fn duration(&mut self, key: &str) -> Option<Duration> {
+        let node = self.node(key);
+        let Some(text) = node.as_str() else {
+            return self.wrong_type(key, "a duration, as in 500ms, 30s, 5m or 1h30m");
+        };
+        match planner::parse_duration(text) {
+            Ok(duration) => Some(duration),
+            Err(why) => self.invalid(key, &format!("`{key}` is no duration: {why}"), DURATION),
+        }
+    }
+
+    /// A duration, or `off`.
+    pub(super) fn duration_or_off(&mut self, key: &str) -> Option<Option<Duration>> {
+        if self.node(key).as_str() == Some("off") {
+            return Some(None);
+        }
+        self.duration(key).map(Some)
+    }
+
+    fn node(&self, key: &str) -> Node {
+        self.layers.setting(key).value.clone()
+    }
+
+    fn string(&mut self, key: &str) -> Option<String> {
+        match self.node(key).value {
+            Value::String(text) => Some(text),
+            _ => self.wrong_type(key, "a string"),
+        }
+    }
+
+    fn wrong_type<T>(&mut self, key: &str, expected: &str) -> Option<T> {
+        let node = self.node(key);
+        let message = format!("`{key}` must be {expected}, not {}", node.kind());
+        let problem = Diagnostic::error("config::wrong-type", message);
+        self.layers.report(key, problem.at(node.head_span(), format!("{expected} goes here")));
+        None
+    }
+
+    fn invalid<T>(&mut self, key: &str, message: &str, help: &str) -> Option<T> {
+        let problem = Diagnostic::error("config::invalid-value", message);
+        self.layers.report(key, problem.at(self.node(key).span, "").help(help));
+        None
+    }
+}
+
+/// Whether a text is a name or an address, in brackets or not.
+fn is_host(text: &str) -> bool {
+    Host::parse(text).is_ok() || text.parse::<std::net::Ipv6Addr>().is_ok()
+}

@@ -1,0 +1,182 @@
+use std::{collections::BTreeMap, ffi::OsString};
+
+use super::*;
+use crate::failure::Exit;
+
+/// Every setting: its key, its default, another value as it is written in a file, and in the environment or a flag.
+const SETTINGS: [(&str, &str, &str, &str); 10] = [
+    ("listen", "127.0.0.1:8100", "127.0.0.1:1", "127.0.0.1:2"),
+    ("public_url", "None", "http://one.example", "http://two.example"),
+    ("allowed_hosts", "[]", "[one.example, two.example]", "three.example, [::1]"),
+    ("runs.max_active", "64", "1", "2"),
+    ("runs.queue", "1000", "0", "2"),
+    ("messages.remember", "Some(3600s)", "off", "2m"),
+    ("limits.body_bytes", "8388608", "1", "2"),
+    ("limits.body_timeout", "30s", "1ms", "2ms"),
+    ("limits.keep_alive", "15s", "1ms", "2ms"),
+    ("limits.card_max_age", "300s", "1s", "2s"),
+];
+
+/// What a setting became.
+fn shown(config: &Config, key: &str) -> String {
+    let Config { listen, public_url, workflows, allowed_hosts, runs, remember, limits } = config;
+    match key {
+        "listen" => listen.to_string(),
+        "public_url" => format!("{:?}", public_url.as_ref().map(Url::as_str)),
+        "workflows" => workflows.display().to_string(),
+        "allowed_hosts" => format!("{allowed_hosts:?}"),
+        "runs.max_active" => runs.max_active.to_string(),
+        "runs.queue" => runs.queue.to_string(),
+        "messages.remember" => format!("{remember:?}"),
+        "limits.body_bytes" => limits.max_body_bytes.to_string(),
+        "limits.body_timeout" => format!("{:?}", limits.body_timeout),
+        "limits.keep_alive" => format!("{:?}", limits.keep_alive),
+        "limits.card_max_age" => format!("{:?}", limits.card_max_age),
+        _ => panic!("`{key}` is not shown here"),
+    }
+}
+
+fn read(layers: &mut Layers) -> Config {
+    let config = Config::read(layers);
+    assert!(layers.check().is_ok(), "{layers:?}");
+    config.unwrap()
+}
+
+/// A setting as it is after a file, the environment and a flag, each where there is one.
+fn layered(key: &str, file: Option<&str>, variable: Option<&str>, flag: Option<&str>) -> String {
+    let mut layers = Layers::of_defaults(DEFAULTS);
+    if let Some(value) = file {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("convoke.yaml");
+        let text = match key.split_once('.') {
+            Some((section, key)) => format!("{section}:\n  {key}: {value}\n"),
+            None => format!("{key}: {value}\n"),
+        };
+        std::fs::write(&path, text).unwrap();
+        layers.add_file(&path);
+    }
+    let name = format!("CONVOKE_{}", key.replace('.', "_").to_uppercase());
+    layers.add_environment(|asked| variable.filter(|_| asked == name).map(OsString::from));
+    if let Some(value) = flag {
+        layers.add_set(&format!("{key}={value}"));
+    }
+    shown(&read(&mut layers), key)
+}
+
+#[test]
+fn every_setting_is_taken_from_flag_before_environment_before_file_before_default() {
+    for (key, default, in_file, written) in SETTINGS {
+        let none = layered(key, None, None, None);
+        assert_eq!(none, default, "{key}");
+        let file = layered(key, Some(in_file), None, None);
+        assert_ne!(file, none, "{key} in a file");
+        let variable = layered(key, Some(in_file), Some(written), None);
+        assert_ne!(variable, file, "{key} in the environment");
+        assert_eq!(layered(key, None, Some(written), None), variable, "{key}");
+        assert_eq!(layered(key, Some(in_file), Some(written), Some(written)), variable, "{key}");
+        assert_eq!(layered(key, None, None, Some(written)), variable, "{key} as a flag");
+        let other = layered(key, None, None, Some(in_file.trim_matches(['[', ']'])));
+        assert_eq!(
+            layered(key, None, Some(written), Some(in_file.trim_matches(['[', ']']))),
+            other
+        );
+        assert_eq!(other, file, "{key}: a flag means what the file means");
+    }
+}
+
+#[test]
+fn no_setting_is_left_out_of_the_tests_above() {
+    let layers = Layers::of_defaults(DEFAULTS);
+    let tested = SETTINGS.map(|(key, ..)| key);
+    let untested: Vec<&str> =
+        layers.iter().map(|(key, _)| key).filter(|key| !tested.contains(key)).collect();
+    assert_eq!(untested, ["workflows"], "which is a path, and has a test of its own");
+}
+
+#[test]
+fn a_folder_that_a_file_names_is_beside_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("convoke.yaml");
+    std::fs::write(&path, "workflows: flows\n").unwrap();
+    let mut layers = Layers::of_defaults(DEFAULTS);
+    assert_eq!(shown(&read(&mut layers), "workflows"), "workflows");
+    layers.add_file(&path);
+    assert_eq!(read(&mut layers).workflows, folder.path().join("flows"));
+    layers.add_environment(|name| (name == "CONVOKE_WORKFLOWS").then(|| "here".into()));
+    assert_eq!(shown(&read(&mut layers), "workflows"), "here");
+    layers.add_flag("workflows", "--workflows", "/there");
+    assert_eq!(shown(&read(&mut layers), "workflows"), "/there");
+}
+
+#[test]
+fn the_defaults_are_those_of_the_parts_that_they_set() {
+    let config = read(&mut Layers::of_defaults(DEFAULTS));
+    assert_eq!(config.limits, ServerLimits::default());
+    assert_eq!(config.remember, server::Settings::default().remember);
+}
+
+#[test]
+fn flags_of_their_own_are_as_strong_as_any() {
+    let args = ConfigArgs {
+        listen: Some("127.0.0.1:7".parse().unwrap()),
+        public_url: Some("http://flag.example".parse().unwrap()),
+        workflows: Some("flag".into()),
+        ..ConfigArgs::default()
+    };
+    let (config, layers) = Config::load(&args).unwrap();
+    assert_eq!(shown(&config, "listen"), "127.0.0.1:7");
+    assert_eq!(shown(&config, "public_url"), "Some(\"http://flag.example/\")");
+    assert_eq!(shown(&config, "workflows"), "flag");
+    let origins: BTreeMap<&str, String> =
+        layers.iter().map(|(key, setting)| (key, setting.origin.to_string())).collect();
+    assert_eq!(origins["listen"], "--listen");
+    assert_eq!(origins["runs.queue"], "default");
+}
+
+#[test]
+fn everything_that_is_wrong_is_said_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("convoke.yaml");
+    let text = "listen: 0.0.0.0:1\npublic_url: 'ftp://x'\nworkflows: ''\nallowed_hosts: [ok, 'a:1', 7]\n\
+                run: {}\nruns: {max_active: 0, queue: many, que: 1}\nmessages: 5m\n\
+                limits: {body_bytes: -1, body_timeout: soon, keep_alive: 5}\n";
+    std::fs::write(&path, text).unwrap();
+    let mut layers = Layers::of_defaults(DEFAULTS);
+    layers.add_file(&path);
+    layers.add_set("limits.card_max_agge=1s");
+    assert!(Config::read(&mut layers).is_none());
+    let failure = format!("{:?}", layers.check().unwrap_err());
+    for said in [
+        "0.0.0.0:1 is not a loopback address",
+        "this cannot be the URL of an agent",
+        "`workflows` is empty",
+        "`a:1` is no host",
+        "a number is no host",
+        "`run` is no setting",
+        "did you mean `runs`?",
+        "`runs.max_active` must be a whole number from 1",
+        "`runs.queue` must be a whole number from 0, not a string",
+        "did you mean `runs.queue`?",
+        "`messages` must be a mapping, not a string",
+        "`limits.body_bytes` must be a whole number from 1",
+        "`limits.body_timeout` is no duration",
+        "`limits.keep_alive` must be a duration, as in 500ms",
+        "did you mean `limits.card_max_age`?",
+        "convoke.yaml:1:9",
+    ] {
+        assert!(failure.contains(said), "{said}:\n{failure}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_wrong_usage_and_an_empty_one_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("convoke.yaml");
+    let mut layers = Layers::of_defaults(DEFAULTS);
+    layers.add_file(&path);
+    assert_eq!(layers.check().unwrap_err().report(), Exit::Usage);
+    std::fs::write(&path, "# nothing yet\n").unwrap();
+    let mut layers = Layers::of_defaults(DEFAULTS);
+    layers.add_file(&path);
+    assert_eq!(read(&mut layers), read(&mut Layers::of_defaults(DEFAULTS)));
+}

@@ -1,0 +1,174 @@
+//! Which of an agent's interfaces is called first.
+
+use dashmap::DashMap;
+use planner::Binding;
+use protocol::{
+    client::{Interface, InterfaceError, NoInterface, Peer},
+    limits::ClientLimits,
+    outbound::Outbound,
+};
+
+use crate::run::{Intent, RemoteTask};
+
+/// What worked, by the name of the agent. Holds those alone that were called otherwise than their card prefers.
+/// In memory: after a restart the card's order counts again.
+#[derive(Debug, Default)]
+pub(crate) struct Interfaces {
+    worked: DashMap<String, Interface>,
+}
+
+impl Interfaces {
+    /// The interface to be called first and those behind it: what worked last, then the card's order.
+    pub(crate) fn order(&self, binding: &Binding) -> (Interface, Vec<Interface>) {
+        let worked = self.worked.get(&binding.agent);
+        // A card may have changed since, and another agent may have taken the name over.
+        let first = match worked.filter(|it| binding.fallbacks.contains(it)) {
+            Some(worked) => worked.clone(),
+            None => binding.interface.clone(),
+        };
+        let all = [&binding.interface].into_iter().chain(&binding.fallbacks);
+        let others = all.filter(|other| **other != first).cloned().collect();
+        (first, others)
+    }
+
+    /// Remembers the interface that took a Message.
+    pub(crate) fn note(&self, intent: &Intent, worked: &Interface) {
+        let is_known = self.worked.get(&intent.agent).is_some_and(|known| *known == *worked);
+        let is_news = *worked != intent.interface || self.worked.contains_key(&intent.agent);
+        if is_news && !is_known {
+            self.worked.insert(intent.agent.clone(), worked.clone());
+        }
+    }
+}
+
+/// An agent by its interfaces: for a Task the one that made it comes first, and only those where it can be found
+/// follow, since a tenant knows its own Tasks alone (A2A §4.4.6).
+///
+/// # Errors
+/// Says why each of them cannot be called.
+pub(crate) fn peer(
+    outbound: &Outbound,
+    intent: &Intent,
+    task: Option<&RemoteTask>,
+    limits: ClientLimits,
+) -> Result<Peer, String> {
+    let first = task.and_then(|task| task.interface.as_deref()).unwrap_or(&intent.interface);
+    let all = [&intent.interface].into_iter().chain(&intent.fallbacks);
+    let others =
+        all.filter(|other| *other != first && (task.is_none() || other.tenant == first.tenant));
+    let interfaces = [first].into_iter().chain(others).cloned().collect();
+    Peer::new(outbound, interfaces, limits).map_err(|NoInterface { causes }| {
+        causes.iter().map(InterfaceError::to_string).collect::<Vec<_>>().join("; ")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use protocol::{card::Binding as Kind, outbound::Policy};
+    use registry::CardDigest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::body::{Body, Json};
+
+    fn at(url: &str, tenant: &str) -> Interface {
+        let (tenant, version) = (tenant.to_owned(), "1.0".to_owned());
+        Interface { url: url.to_owned(), binding: Kind::JsonRpc, tenant, version }
+    }
+
+    fn binding(agent: &str, urls: [&str; 3]) -> Binding {
+        let [first, others @ ..] = urls.map(|url| at(url, ""));
+        Binding {
+            agent: agent.to_owned(),
+            digest: CardDigest::of(&json!({})),
+            interface: first,
+            fallbacks: others.into(),
+            streaming: true,
+            lost: Arc::from([]),
+        }
+    }
+
+    fn intent(interface: Interface, fallbacks: Vec<Interface>) -> Intent {
+        Intent {
+            message_id: "m".to_owned(),
+            agent: "x".to_owned(),
+            interface,
+            fallbacks,
+            streaming: true,
+            message: Body::Inline(Json::of(&"m").unwrap()),
+        }
+    }
+
+    fn shown((first, others): (Interface, Vec<Interface>)) -> Vec<String> {
+        [first].into_iter().chain(others).map(|it| it.url).collect()
+    }
+
+    #[test]
+    fn what_worked_goes_first_and_the_cards_order_behind_it() {
+        let known = Interfaces::default();
+        let three = binding("x", ["a", "b", "c"]);
+        assert_eq!(shown(known.order(&three)), ["a", "b", "c"]);
+        let (first, others) = known.order(&three);
+        let sent = intent(first.clone(), others);
+        known.note(&sent, &first);
+        assert!(known.worked.is_empty(), "the card's choice needs no memory");
+        known.note(&sent, &at("c", ""));
+        assert_eq!(shown(known.order(&three)), ["c", "a", "b"]);
+        known.note(&sent, &first);
+        assert_eq!(shown(known.order(&three)), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn what_worked_for_another_agent_or_an_older_card_is_not_called() {
+        let known = Interfaces::default();
+        known.note(&intent(at("a", ""), vec![at("b", "")]), &at("b", ""));
+        assert_eq!(shown(known.order(&binding("y", ["a", "b", "c"]))), ["a", "b", "c"]);
+        assert_eq!(shown(known.order(&binding("x", ["k", "l", "m"]))), ["k", "l", "m"]);
+    }
+
+    fn called(intent: &Intent, task: Option<&RemoteTask>) -> Vec<String> {
+        let outbound = Outbound::new(Policy::loopback()).unwrap();
+        let peer = peer(&outbound, intent, task, ClientLimits::default()).unwrap();
+        peer.interfaces().map(|it| format!("{}{}", it.url, it.tenant)).collect()
+    }
+
+    #[test]
+    fn a_task_is_looked_for_where_it_was_made_and_never_under_another_tenant() {
+        let [a, b, c] = [("http://a.test/", ""), ("http://b.test/", "t"), ("http://c.test/", "")]
+            .map(|(url, tenant)| at(url, tenant));
+        let sent = intent(a, vec![b, c.clone()]);
+        assert_eq!(called(&sent, None), ["http://a.test/", "http://b.test/t", "http://c.test/"]);
+        let task = |interface| RemoteTask {
+            task_id: "t".to_owned(),
+            context_id: String::new(),
+            interface,
+        };
+        assert_eq!(called(&sent, Some(&task(None))), ["http://a.test/", "http://c.test/"]);
+        let elsewhere = task(Some(Box::new(c)));
+        assert_eq!(called(&sent, Some(&elsewhere)), ["http://c.test/", "http://a.test/"]);
+    }
+
+    #[test]
+    fn an_agent_none_of_whose_interfaces_can_be_called_says_why_of_each() {
+        let outbound = Outbound::new(Policy::loopback()).unwrap();
+        let old = Interface { version: "0.3".to_owned(), ..at("http://a.test/", "") };
+        let sent = intent(old, vec![at("ftp://b.test/", "")]);
+        let why = peer(&outbound, &sent, None, ClientLimits::default()).unwrap_err();
+        insta::assert_snapshot!(why, @r#"http://a.test/ speaks version "0.3" of A2A, which is not spoken here; choose a 1.0 interface of the agent; ftp://b.test/ is not a URL that can be called: its scheme is ftp, not http or https"#);
+    }
+
+    #[test]
+    fn what_older_journals_hold_is_read_and_an_agent_of_one_interface_is_written_so() {
+        let sent = intent(at("http://a.test/", ""), Vec::new());
+        let written = serde_json::to_value(&sent).unwrap();
+        let names: Vec<&String> = written.as_object().unwrap().keys().collect();
+        assert_eq!(names, ["agent", "interface", "message", "message_id", "streaming"]);
+        assert_eq!(serde_json::from_value::<Intent>(written).unwrap(), sent);
+        let old = json!({"task_id": "t", "context_id": "c"});
+        let task: RemoteTask = serde_json::from_value(old.clone()).unwrap();
+        assert_eq!(task.interface, None);
+        assert_eq!(serde_json::to_value(&task).unwrap(), old);
+    }
+}

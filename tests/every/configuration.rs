@@ -1,0 +1,135 @@
+//! The configuration file, the environment, and what they decide about a server.
+
+use insta::assert_snapshot;
+use serde_json::json;
+use tests::{
+    agent::{example, one_step},
+    convoke::{Convoke, finish},
+};
+
+use crate::{served::Served, steady};
+
+#[tokio::test]
+async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
+    let convoke = Convoke::default();
+    convoke.write(
+        "etc/convoke.yaml",
+        "workflows: flows\nruns: {queue: 7}\nallowed_hosts: [a.example]\n",
+    );
+    let mut command = convoke.command([
+        "config",
+        "-c",
+        "etc/convoke.yaml",
+        "--listen",
+        "127.0.0.1:9",
+        "--set",
+        "runs.max_active=3",
+    ]);
+    command.env("CONVOKE_MESSAGES_REMEMBER", "off").env("CONVOKE_RUNS_MAX_ACTIVE", "5");
+    let shown = finish(command).await.exits(0);
+    assert_snapshot!(shown.stdout.replace("127.0.0.1:9", "ADDRESS"), @r##"
+    listen: "ADDRESS"         # --listen
+    public_url: null              # default
+    workflows: "etc/flows"        # etc/convoke.yaml:1:1
+    allowed_hosts: ["a.example"]  # etc/convoke.yaml:3:1
+    runs:
+      max_active: 3               # --set
+      queue: 7                    # etc/convoke.yaml:2:8
+    messages:
+      remember: "off"             # CONVOKE_MESSAGES_REMEMBER
+    limits:
+      body_bytes: 8388608         # default
+      body_timeout: "30s"         # default
+      keep_alive: "15s"           # default
+      card_max_age: "5m"          # default
+    "##);
+    let mut command = convoke.command(["--json", "config"]);
+    command.env("CONVOKE_CONFIG", "etc/convoke.yaml");
+    let shown = finish(command).await.exits(0);
+    assert_eq!(shown.json()["runs"], json!({"max_active": 64, "queue": 7}));
+    assert_eq!(shown.json()["workflows"], "etc/flows");
+    convoke.write("again.json", &shown.stdout);
+    let again = convoke.run(["--json", "config", "-c", "again.json"]).await.exits(0);
+    assert_eq!(again.json(), shown.json(), "what is shown is a configuration file");
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_shown_with_its_place_all_at_once() {
+    let convoke = Convoke::default();
+    convoke.write("convoke.yaml", "listen: 127.0.0.1\nruns:\n  max_activ: 3\n");
+    let complaint = async |command: &str| {
+        let mut command = convoke.command([command, "-c", "convoke.yaml", "--set", "runs.queue=x"]);
+        command.env("CONVOKE_LIMITS_KEEP_ALIVE", "5");
+        finish(command).await.complaint()
+    };
+    let said = complaint("serve").await;
+    assert_eq!(complaint("config").await, said);
+    let _steady = steady();
+    assert_snapshot!(said, @r##"
+    exit 2
+    config::invalid-value
+
+      × `127.0.0.1` is no address with a port
+       ╭─[convoke.yaml:1:9]
+     1 │ listen: 127.0.0.1
+       ·         ─────────
+     2 │ runs:
+       ╰────
+      help: write it as in 127.0.0.1:PORT or "[::1]:8100"
+
+    config::unknown-key
+
+      × `runs.max_activ` is no setting
+       ╭─[convoke.yaml:3:3]
+     2 │ runs:
+     3 │   max_activ: 3
+       ·   ────┬────
+       ·       ╰── unknown key
+       ╰────
+      help: did you mean `runs.max_active`?
+
+    config::invalid-value
+
+      × `limits.keep_alive` is no duration: `5` has no unit
+       ╭─[CONVOKE_LIMITS_KEEP_ALIVE:1:1]
+     1 │ 5
+       · ─
+       ╰────
+      help: write a number with its unit: ms, s, m, h or d, as in 500ms, 30s, 5m or 1h30m
+
+    config::wrong-type
+
+      × `runs.queue` must be a whole number from 0, not a string
+       ╭─[--set runs.queue:1:1]
+     1 │ x
+       · ┬
+       · ╰── a whole number from 0 goes here
+       ╰────
+    "##);
+}
+
+#[tokio::test]
+async fn a_server_is_run_with_what_its_file_says() {
+    let agent = example(examples::Kind::Echo, examples::Options::default()).await;
+    let convoke = Convoke::default();
+    convoke.write("etc/flows/w.yaml", one_step(&agent.url, ""));
+    let text = "listen: 127.0.0.1:0\nworkflows: flows\npublic_url: http://agents.example.com/\n";
+    convoke.write("etc/convoke.yaml", text);
+    let mut process = convoke.start(["serve", "-c", "etc/convoke.yaml"]);
+    let line = process.until("serves 1 workflows from etc/flows").await;
+    assert!(line.contains("its card: http://agents.example.com/.well-known"), "{line}");
+}
+
+#[tokio::test]
+async fn only_known_hosts_are_answered_for() {
+    let convoke = Convoke::default();
+    convoke.write("workflows/readme.txt", "none yet");
+    let args = ["--set", "allowed_hosts=convoke.internal", "--set", "limits.card_max_age=7s"];
+    let served = Served::with(&convoke, &args).await;
+    let card = "/.well-known/agent-card.json";
+    let answer = served.get(card, "convoke.internal").await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("max-age=7\r\n"), "{answer}");
+    let refused = served.get(card, "evil.example").await;
+    assert!(refused.starts_with("HTTP/1.1 421"), "{refused}");
+    assert!(served.get("/healthz", "localhost").await.starts_with("HTTP/1.1 200"));
+}

@@ -1,0 +1,102 @@
+//! A serving `convoke`, and a client that speaks to it.
+
+use futures_util::StreamExt as _;
+use protocol::{
+    card::Binding,
+    client::{Client, ClientStream, Interface},
+    outbound::{Outbound, Policy},
+    v1::{
+        GetTaskRequest, Message, Part, SendMessageConfiguration, SendMessageRequest,
+        SubscribeToTaskRequest, Task, TaskState, send_message_response::Payload,
+    },
+};
+use tests::{
+    PATIENCE,
+    convoke::{Convoke, Process},
+};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+/// A serving process, and a client of it.
+pub(crate) struct Served {
+    pub(crate) process: Process,
+    pub(crate) client: Client,
+    /// Where it is reached.
+    pub(crate) url: String,
+}
+
+pub(crate) const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+
+impl Served {
+    pub(crate) async fn start(convoke: &Convoke) -> Self {
+        Self::with(convoke, &[]).await
+    }
+
+    /// Starts with further arguments.
+    pub(crate) async fn with(convoke: &Convoke, args: &[&str]) -> Self {
+        Self::of(convoke.start(SERVE.iter().chain(args))).await
+    }
+
+    /// Waits until a process serves.
+    pub(crate) async fn of(mut process: Process) -> Self {
+        let line = process.until("its card: ").await;
+        let (_, card) = line.split_once("its card: ").expect("the line that was waited for");
+        let url = card.strip_suffix("/.well-known/agent-card.json").expect("the card's address");
+        let outbound = Outbound::new(Policy::loopback()).expect("a client");
+        let interface = Interface {
+            url: url.to_owned(),
+            binding: Binding::JsonRpc,
+            tenant: String::new(),
+            version: "1.0".to_owned(),
+        };
+        let client = Client::new(outbound, interface).expect("a client");
+        Self { process, client, url: url.to_owned() }
+    }
+
+    /// Sends one HTTP/1.1 request without a body, and returns the whole answer.
+    pub(crate) async fn get(&self, path: &str, host: &str) -> String {
+        let address = self.url.strip_prefix("http://").expect("its URL");
+        let mut stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.expect("it is read");
+        let mut answer = String::new();
+        let read = tokio::time::timeout(PATIENCE, stream.read_to_string(&mut answer)).await;
+        read.expect("it answers").expect("text");
+        answer
+    }
+
+    pub(crate) async fn send(&self, message: Message, return_immediately: bool) -> Task {
+        let configuration = SendMessageConfiguration { return_immediately, ..Default::default() };
+        let request = SendMessageRequest { configuration: Some(configuration), ..message.into() };
+        match self.client.send_message(request, PATIENCE).await.expect("an answer").payload {
+            Some(Payload::Task(task)) => task,
+            other => panic!("no Task: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn task(&self, id: &str) -> Task {
+        let request = GetTaskRequest { id: id.to_owned(), ..Default::default() };
+        self.client.get_task(request, PATIENCE).await.expect("a Task")
+    }
+
+    /// Waits until a Task is in a state.
+    pub(crate) async fn until(&self, id: &str, state: TaskState) {
+        let is_so = async { while self.task(id).await.state() != state {} };
+        tokio::time::timeout(PATIENCE, is_so).await.expect("the state comes");
+    }
+
+    pub(crate) async fn subscribe(&self, id: &str) -> ClientStream {
+        let request = SubscribeToTaskRequest { id: id.to_owned(), ..Default::default() };
+        self.client.subscribe_to_task(request, PATIENCE).await.expect("a stream")
+    }
+
+    /// Follows a Task to its end, and returns the states that it was told.
+    pub(crate) async fn follow(&self, id: &str) -> Vec<TaskState> {
+        let stream = self.subscribe(id).await;
+        let states = stream.filter_map(async |event| event.expect("an event").state()).collect();
+        tokio::time::timeout(PATIENCE, states).await.expect("it ends")
+    }
+}
+
+pub(crate) fn said(text: &str) -> Message {
+    Message::user(vec![Part::text(text)])
+}
