@@ -10,6 +10,7 @@ mod flights;
 mod gate;
 mod hotels;
 mod painter;
+mod signs;
 mod slow;
 
 use std::{io, sync::Arc, time::Duration};
@@ -34,25 +35,24 @@ pub(crate) fn router(
     stop: &CancellationToken,
 ) -> io::Result<Router> {
     let pace = options.pace.unwrap_or_else(|| usual_pace(kind));
-    let gate = gate::Gate::default();
-    let agent = agent(kind, options, &gate);
+    let (agent, routes) = agent(kind, url, options)?;
     let service = {
         let (url, options, calls, stop) =
             (url.to_owned(), options.clone(), calls.clone(), stop.clone());
         move || Service::new(agent.clone(), &url, &options, pace, calls.clone(), stop.clone())
     };
-    let routed = |service| protocol::server::router(Arc::new(service));
+    let routed = |service| protocol::server::router(Arc::new(service)).merge(routes);
     let router = match kind {
         Kind::Conformance => conformance::router(service, options, stop)?,
         Kind::Flaky => flaky::before(routed(service()), options, calls),
-        Kind::Gate => routed(service()).merge(gate.router()),
         _ => routed(service()),
     };
     Ok(router.merge(calls.router()))
 }
 
-fn agent(kind: Kind, options: &Options, gate: &gate::Gate) -> Arc<dyn Agent> {
-    match kind {
+/// An agent, and what it serves beside A2A.
+fn agent(kind: Kind, url: &str, options: &Options) -> io::Result<(Arc<dyn Agent>, Router)> {
+    let agent: Arc<dyn Agent> = match kind {
         Kind::Flights => Arc::new(flights::Flights),
         Kind::Hotels => Arc::new(hotels::Hotels),
         Kind::Activities => Arc::new(activities::Activities),
@@ -60,11 +60,21 @@ fn agent(kind: Kind, options: &Options, gate: &gate::Gate) -> Arc<dyn Agent> {
         Kind::Slow => Arc::new(slow::Slow { delay: options.delay }),
         Kind::Flaky => Arc::new(flaky::Flaky::new(options)),
         Kind::Asks => Arc::new(asks::Asks { turns: options.turns }),
-        Kind::Gate => Arc::new(gate.clone()),
+        Kind::Gate => {
+            let gate = gate::Gate::default();
+            let routes = gate.router();
+            return Ok((Arc::new(gate), routes));
+        }
+        Kind::SignsItsCard => {
+            let signs = signs::SignsItsCard::new(url, options.signing_key.as_deref())?;
+            let routes = signs.router();
+            return Ok((Arc::new(signs), routes));
+        }
         Kind::Painter => Arc::new(painter::Painter),
         Kind::Chunks => Arc::new(chunks::Chunks { pieces: options.chunks }),
         Kind::Conformance => Arc::new(conformance::Scripted),
-    }
+    };
+    Ok((agent, Router::new()))
 }
 
 fn usual_pace(kind: Kind) -> Duration {
@@ -77,6 +87,7 @@ fn usual_pace(kind: Kind) -> Duration {
         | Kind::Asks
         | Kind::Gate
         | Kind::Painter
+        | Kind::SignsItsCard
         | Kind::Conformance => Duration::ZERO,
     }
 }

@@ -8,7 +8,7 @@ pub(crate) mod tasks;
 pub(crate) mod work;
 
 use async_trait::async_trait;
-use protocol::v1::{AgentSkill, Message, Part};
+use protocol::v1::{AgentCard, AgentSkill, Message, Part};
 
 use self::work::{Ending, Work};
 
@@ -33,6 +33,9 @@ pub(crate) trait Agent: Send + Sync + 'static {
     fn deduplicates(&self) -> bool {
         true
     }
+
+    /// Signs the card, for an agent that does.
+    fn sign(&self, _card: &mut AgentCard) {}
 
     /// Works on a Task until its end. Dropped when the Task is canceled or the agent shuts down.
     async fn work(&self, work: &Work) -> Ending;

@@ -45,6 +45,8 @@ pub enum Kind {
     Gate,
     /// Paints a sailboat, and repaints one that it painted before.
     Painter,
+    /// Does what echo does. Its card is signed, and its key set is served at `/keys.json`.
+    SignsItsCard,
     /// All of A2A, with behaviours that a Message chooses, for suites that test A2A servers.
     Conformance,
 }
@@ -52,7 +54,7 @@ pub enum Kind {
 impl Kind {
     /// Those of `examples/catalog.yaml`, in its order: all but the conformance agent, which tests
     /// servers and serves nobody.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Flights,
         Self::Hotels,
         Self::Activities,
@@ -63,6 +65,7 @@ impl Kind {
         Self::Asks,
         Self::Gate,
         Self::Painter,
+        Self::SignsItsCard,
     ];
 
     /// The port on loopback where `examples/catalog.yaml` expects the agent: 9101 and up; 9100 for
@@ -115,6 +118,8 @@ pub struct Options {
     pub profile: ConformanceProfile,
     /// Whether conformance calls webhooks on this machine.
     pub loopback_webhooks: bool,
+    /// The private key (PEM) that signs-its-card signs with. None makes one at each start.
+    pub signing_key: Option<String>,
 }
 
 impl Default for Options {
@@ -131,6 +136,7 @@ impl Default for Options {
             binding: Binding::JsonRpc,
             profile: ConformanceProfile::Full,
             loopback_webhooks: false,
+            signing_key: None,
         }
     }
 }
@@ -180,7 +186,7 @@ impl Drop for Running {
 /// shut down or dropped.
 ///
 /// # Errors
-/// When the address cannot be listened on, or the client for webhooks cannot be set up.
+/// When the address cannot be listened on, the signing key cannot be read, or the client for webhooks cannot be set up.
 pub async fn spawn(kind: Kind, address: SocketAddr, options: Options) -> io::Result<Running> {
     let listener = TcpListener::bind(address).await?;
     let url = format!("http://{}", listener.local_addr()?);

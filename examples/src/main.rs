@@ -1,8 +1,10 @@
 //! `example-agents`: starts one of the example agents, or all of them, as A2A servers.
 
 use std::{
+    fs,
     io::{self, Write as _},
     net::SocketAddr,
+    path::PathBuf,
     time::Duration,
 };
 
@@ -55,6 +57,9 @@ struct Arguments {
     /// Lets conformance call webhooks on this machine.
     #[arg(long)]
     loopback_webhooks: bool,
+    /// The private key (PEM) that signs-its-card signs with; it makes one when absent.
+    #[arg(long, value_name = "FILE")]
+    signing_key: Option<PathBuf>,
 }
 
 #[derive(Clone)]
@@ -63,11 +68,11 @@ struct Agents(Vec<Kind>);
 #[tokio::main]
 async fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let options = arguments.options();
+    let options = arguments.options()?;
     let mut running = Vec::new();
     for (kind, address) in arguments.addresses()? {
         let agent = spawn(kind, address, options.clone()).await;
-        let agent = agent.with_context(|| format!("cannot listen on {address}"))?;
+        let agent = agent.with_context(|| format!("cannot start an agent on {address}"))?;
         announce(&agent)?;
         running.push(agent);
     }
@@ -79,8 +84,11 @@ async fn main() -> Result<()> {
 }
 
 impl Arguments {
-    fn options(&self) -> Options {
-        Options {
+    fn options(&self) -> Result<Options> {
+        let signing_key = self.signing_key.as_ref().map(|path| {
+            fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+        });
+        Ok(Options {
             streaming: !self.no_streaming,
             pace: self.pace,
             delay: self.delay,
@@ -92,7 +100,8 @@ impl Arguments {
             binding: self.binding,
             profile: self.profile,
             loopback_webhooks: self.loopback_webhooks,
-        }
+            signing_key: signing_key.transpose()?,
+        })
     }
 
     /// Where each agent listens: its port of the catalog, unless `--listen` says otherwise.
@@ -112,18 +121,21 @@ impl Arguments {
 
 /// Prints the line that tests and people wait for.
 fn announce(agent: &Running) -> Result<()> {
-    let name = agent.kind.to_possible_value();
-    let name = name.as_ref().map(clap::builder::PossibleValue::get_name);
-    let line = json!({"name": name, "url": agent.url, "card": agent.card_url()});
+    let line = json!({"name": name(agent.kind), "url": agent.url, "card": agent.card_url()});
     let mut out = io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).context("cannot print")
+}
+
+/// The name that is typed.
+fn name(kind: Kind) -> String {
+    kind.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 fn parse_agents(word: &str) -> Result<Agents, String> {
     if word == "all" {
         return Ok(Agents(Kind::ALL.to_vec()));
     }
-    let known = Kind::ALL.map(|kind| format!("{kind:?}").to_lowercase());
+    let known: Vec<String> = Kind::ALL.into_iter().map(name).collect();
     Kind::from_str(word, false)
         .map(|kind| Agents(vec![kind]))
         .map_err(|_| format!("there are {}, conformance and all", known.join(", ")))
@@ -157,18 +169,19 @@ mod tests {
         assert_eq!(addresses(&["conformance"]), ["127.0.0.1:9100"]);
         assert_eq!(addresses(&["hotels", "--listen", "127.0.0.1:0"]), ["127.0.0.1:0"]);
         let all = addresses(&["all", "--listen", "127.0.0.1:7000"]);
-        assert_eq!((all.len(), all[9].as_str()), (10, "127.0.0.1:7009"));
+        assert_eq!((all.len(), all[9].as_str()), (11, "127.0.0.1:7009"));
         assert_eq!(addresses(&["all", "--listen", "127.0.0.1:0"])[9], "127.0.0.1:0");
     }
 
     #[test]
     fn every_flag_reaches_the_options() {
         let words = "example-agents flaky --pace 250ms --no-streaming --delay 2s --failures 3 \
-                     --failure drop --chunks 7 --turns 5 --direct --binding http+json \
+                     --failure drop --chunks 7 --turns 5 --direct --binding http+json --signing-key catalog.yaml \
                      --profile min --loopback-webhooks";
         let options = Arguments::try_parse_from(words.split_whitespace())
             .expect("the arguments are well formed")
-            .options();
+            .options()
+            .expect("there is such a file");
         assert_eq!(options.pace, Some(Duration::from_millis(250)));
         assert!(!options.streaming && options.direct);
         assert_eq!(options.delay, Duration::from_secs(2));
@@ -177,6 +190,7 @@ mod tests {
         assert_eq!(options.binding, Binding::HttpJson);
         assert_eq!(options.profile, ConformanceProfile::Min);
         assert!(options.loopback_webhooks);
+        assert!(options.signing_key.is_some_and(|text| text.contains("agents:")));
     }
 
     #[test]
@@ -191,7 +205,7 @@ mod tests {
         assert_eq!(
             error,
             "there are flights, hotels, activities, echo, slow, flaky, chunks, asks, gate, \
-             painter, conformance and all"
+             painter, signs-its-card, conformance and all"
         );
     }
 }

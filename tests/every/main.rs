@@ -21,6 +21,7 @@ mod sending;
 mod serve;
 mod served;
 mod settings;
+mod signatures;
 
 /// Hides what differs from run to run before a snapshot is compared: ports, ids, times, folders.
 fn steady() -> insta::internals::SettingsBindDropGuard {

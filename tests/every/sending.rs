@@ -127,6 +127,8 @@ async fn a_card_is_shown_from_its_url_its_host_and_a_file() {
     act  Act
       Acts.
       tags acting
+
+    signature unsigned
     ");
 }
 

@@ -7,6 +7,7 @@ mod node;
 mod peers;
 mod readme;
 mod served;
+mod signatures;
 mod venv;
 
 use std::{env, path::PathBuf, thread};
@@ -47,6 +48,7 @@ pub(crate) fn run() -> Result<()> {
     parts.run("Python client \u{b7} echo, asks", || peers.client(venv.script("client.py")));
     parts.run("JavaScript client \u{b7} echo, asks", || peers.client(node.script("client.js")));
     parts.run("card show \u{b7} each agent", || cases::cards(&peers));
+    parts.run("card sign, card verify \u{b7} Python", || signatures::both_ways(&peers, &venv));
     parts.run("send \u{b7} each agent", || cases::send(&peers));
     parts.run("send --stream \u{b7} each agent", || cases::stream(&peers));
     parts.run("run mixed.yaml", || cases::mixed(&peers));

@@ -3,9 +3,10 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use protocol::signature::Algorithm;
 use url::Url;
 
-use crate::telemetry;
+use crate::{command::card, telemetry};
 
 /// Runs workflows over agents that speak A2A, and keeps a directory of them.
 #[derive(Clone, Debug, Parser)]
@@ -240,11 +241,75 @@ pub(crate) struct SendArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CardCommand {
-    /// Fetch or read a card and show it.
+    /// Fetch or read a card and show it, with what its signatures are worth.
     Show {
         /// A URL, or a file.
         #[arg(value_name = "URL|FILE")]
         from: String,
+        /// Public keys that you trust (JWK set, JWK or PEM); may be given more than once.
+        #[arg(long, value_name = "URL|FILE")]
+        keys: Vec<String>,
+    },
+    /// Sign a card; prints it, or writes it to a file.
+    Sign(SignArgs),
+    /// Check the signatures of a card; exits with 0 when one is by a key that you trust.
+    Verify {
+        /// A URL, or a file.
+        #[arg(value_name = "URL|FILE")]
+        from: String,
+        /// Public keys that you trust (JWK set, JWK or PEM); may be given more than once.
+        #[arg(long, value_name = "URL|FILE")]
+        keys: Vec<String>,
+    },
+    /// Keys for signing cards.
+    #[command(subcommand)]
+    Keys(CardKeysCommand),
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct SignArgs {
+    /// The card.
+    pub(crate) file: PathBuf,
+    /// The private key (PEM).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+    /// Id of the key; its thumbprint when absent.
+    #[arg(long = "kid", value_name = "ID")]
+    pub(crate) key_id: Option<String>,
+    /// Where you publish the public keys.
+    #[arg(long = "jku", value_name = "URL")]
+    pub(crate) key_set_url: Option<Url>,
+    /// ES256, ES384, RS256, PS256 or EdDSA; what the key is for when absent.
+    #[arg(long = "alg", value_name = "NAME", value_parser = card::algorithm)]
+    pub(crate) algorithm: Option<Algorithm>,
+    /// Write the card to this file instead of printing it.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum CardKeysCommand {
+    /// Make a key pair: writes the private key to a file, prints the public one as a JWK set.
+    Generate {
+        /// Where the private key goes (PEM); must not be there yet.
+        file: PathBuf,
+        /// ES256, ES384, RS256, PS256 or EdDSA.
+        #[arg(long = "alg", default_value = "ES256", value_name = "NAME", value_parser = card::algorithm)]
+        algorithm: Algorithm,
+        /// Id of the key; its thumbprint when absent.
+        #[arg(long = "kid", value_name = "ID")]
+        key_id: Option<String>,
+    },
+    /// Print the public key of a private one as a JWK set.
+    Public {
+        /// The private key (PEM).
+        file: PathBuf,
+        /// ES256, ES384, RS256, PS256 or EdDSA; what the key is for when absent.
+        #[arg(long = "alg", value_name = "NAME", value_parser = card::algorithm)]
+        algorithm: Option<Algorithm>,
+        /// Id of the key; its thumbprint when absent.
+        #[arg(long = "kid", value_name = "ID")]
+        key_id: Option<String>,
     },
 }
 

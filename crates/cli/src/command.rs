@@ -1,7 +1,7 @@
 //! One command, one file.
 
 mod agents;
-mod card;
+pub(crate) mod card;
 mod config;
 mod demo;
 mod plan;
@@ -13,7 +13,7 @@ mod validate;
 mod watch;
 
 use crate::{
-    args::{Args, CardCommand, Command},
+    args::{Args, Command},
     failure::{Exit, Failure},
 };
 
@@ -29,6 +29,6 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Agents(command) => agents::run(&args, command).await,
         Command::Runs(command) => runs::run(&args, command).await,
         Command::Send(send) => send::run(&args, send).await,
-        Command::Card(CardCommand::Show { from }) => card::show(&args, from).await,
+        Command::Card(command) => card::run(&args, command).await,
     }
 }

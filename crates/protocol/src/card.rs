@@ -7,12 +7,14 @@
 
 mod error;
 mod fetch;
+mod freshness;
 mod read;
 
 use std::fmt;
 
 pub use error::{CardError, NoCard};
-pub use fetch::{FetchedCard, MAX_BYTES, fetch};
+pub use fetch::{FetchedCard, MAX_BYTES, fetch, fetch_again};
+pub use freshness::Freshness;
 pub use read::read;
 
 use crate::v1::{AgentCard, AgentInterface};

@@ -16,6 +16,7 @@ pub mod push;
 mod request;
 pub mod server;
 pub mod service;
+pub mod signature;
 pub mod sse;
 pub mod v1;
 pub mod version;

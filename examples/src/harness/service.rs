@@ -253,6 +253,12 @@ impl A2aService for Service {
 }
 
 fn card(agent: &dyn Agent, url: &str, options: &Options) -> AgentCard {
+    let mut card = unsigned_card(agent, url, options);
+    agent.sign(&mut card);
+    card
+}
+
+fn unsigned_card(agent: &dyn Agent, url: &str, options: &Options) -> AgentCard {
     let profile = agent.profile();
     let others = Binding::ALL.into_iter().filter(|binding| *binding != options.binding);
     let bindings = std::iter::once(options.binding).chain(others);

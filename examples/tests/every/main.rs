@@ -5,4 +5,5 @@ mod asking;
 mod bindings;
 mod conformance;
 mod harness;
+mod signed;
 mod unreliable;

@@ -1,66 +1,100 @@
 //! `convoke card`
 
+mod keys;
+mod show;
+mod sign;
+mod verify;
+
 use std::path::Path;
 
-use anstream::println;
-use protocol::{card, v1::AgentCard};
-
-use crate::{
-    args::Args,
-    content::clean,
-    failure::{Exit, Failure},
-    output::{self, BOLD, DIM},
-    place, workflow_file,
+use protocol::{
+    card,
+    outbound::Outbound,
+    signature::{self, Keys, SignatureError, Verification},
 };
 
-pub(crate) async fn show(args: &Args, from: &str) -> Result<Exit, Failure> {
-    let (card, raw, origin) = if from.contains("://") {
-        let fetched = card::fetch(&place::outbound()?, from).await.map_err(Failure::unavailable)?;
-        (fetched.card, fetched.raw, fetched.url)
-    } else {
-        let source = workflow_file::read(Path::new(from))?;
-        let raw = serde_json::from_str(source.text())
-            .map_err(|error| Failure::usage(format!("{from} is not JSON: {error}")))?;
-        (card::read(&raw).map_err(Failure::usage)?, raw, from.to_owned())
-    };
-    if args.json {
-        output::json(&raw)?;
-    } else {
-        print(&card, &origin);
+pub(crate) use show::print;
+pub(crate) use sign::algorithm;
+
+use crate::{
+    args::{Args, CardCommand},
+    failure::{Exit, Failure},
+    place,
+};
+
+pub(crate) async fn run(args: &Args, command: &CardCommand) -> Result<Exit, Failure> {
+    match command {
+        CardCommand::Show { from, keys } => show::show(args, from, keys).await,
+        CardCommand::Sign(sign) => sign::sign(sign),
+        CardCommand::Verify { from, keys } => verify::verify(args, from, keys).await,
+        CardCommand::Keys(command) => keys::run(command),
     }
-    Ok(Exit::Ok)
 }
 
-/// Prints a card for a person.
-pub(crate) fn print(card: &AgentCard, origin: &str) {
-    println!("{BOLD}{}{BOLD:#} {}", clean(&card.name), clean(&card.version));
-    println!("{}", clean(&card.description));
-    println!("{DIM}card{DIM:#} {origin}");
-    if let Some(provider) = &card.provider {
-        println!("{DIM}provider{DIM:#} {} {}", clean(&provider.organization), clean(&provider.url));
+/// A card as it came.
+struct Received {
+    /// The file, or the address after redirects.
+    origin: String,
+    text: Vec<u8>,
+    is_fetched: bool,
+}
+
+/// Fetches or reads a card.
+async fn receive(outbound: &Outbound, from: &str) -> Result<Received, Failure> {
+    if is_url(from) {
+        let fetched = card::fetch(outbound, from).await.map_err(Failure::unavailable)?;
+        return Ok(Received { origin: fetched.url, text: fetched.text.to_vec(), is_fetched: true });
     }
-    for interface in &card.supported_interfaces {
-        println!(
-            "{DIM}interface{DIM:#} {} {} {}",
-            clean(&interface.protocol_binding),
-            clean(&interface.protocol_version),
-            clean(&interface.url)
-        );
+    Ok(Received { origin: from.to_owned(), text: read(from.as_ref())?, is_fetched: false })
+}
+
+/// Checks a card's signatures. One that was read from a file needs no network.
+async fn check(
+    outbound: &Outbound,
+    received: &Received,
+    keys: &Keys,
+) -> Result<Verification, Failure> {
+    let Received { origin, text, is_fetched } = received;
+    let verification = if *is_fetched {
+        signature::check(outbound, text, origin, keys).await
+    } else {
+        signature::verify(text, keys)
+    };
+    verification.map_err(|error| Failure::usage(format!("{origin}: {error}")))
+}
+
+/// Reads all the keys that the operator named.
+async fn pinned(outbound: &Outbound, named: &[String]) -> Result<Keys, Failure> {
+    let mut keys = Keys::default();
+    for from in named {
+        let more = if is_url(from) {
+            signature::fetch_keys(outbound, from).await.map_err(|error| match error {
+                SignatureError::PublicKey { .. } => Failure::usage(error),
+                error => Failure::unavailable(error),
+            })?
+        } else {
+            Keys::read(&read(from.as_ref())?, from).map_err(Failure::usage)?
+        };
+        keys.join(more);
     }
-    if let Some(can) = &card.capabilities {
-        let all = [
-            (can.streaming, "streaming"),
-            (can.push_notifications, "push notifications"),
-            (can.extended_agent_card, "extended card"),
-        ];
-        let named: Vec<&str> =
-            all.iter().filter(|(can, _)| *can == Some(true)).map(|(_, name)| *name).collect();
-        println!("{DIM}capabilities{DIM:#} {}", named.join(", "));
+    Ok(keys)
+}
+
+/// Reads a card or a key file.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let cannot = |why: String| Failure::usage(format!("cannot read {}: {why}", path.display()));
+    let size = std::fs::metadata(path).map_err(|error| cannot(error.to_string()))?.len();
+    if size > card::MAX_BYTES as u64 {
+        return Err(cannot(format!("it is larger than {} bytes", card::MAX_BYTES)));
     }
-    for skill in &card.skills {
-        let tags: Vec<String> = skill.tags.iter().map(|tag| clean(tag)).collect();
-        println!("\n{BOLD}{}{BOLD:#}  {}", clean(&skill.id), clean(&skill.name));
-        println!("  {}", clean(&skill.description));
-        println!("  {DIM}tags{DIM:#} {}", tags.join(", "));
-    }
+    std::fs::read(path).map_err(|error| cannot(error.to_string()))
+}
+
+fn is_url(from: &str) -> bool {
+    from.contains("://")
+}
+
+/// The guarded client.
+fn outbound() -> Result<Outbound, Failure> {
+    place::outbound()
 }

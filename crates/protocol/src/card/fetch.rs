@@ -1,8 +1,11 @@
 //! Address to card.
 
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
 use serde_json::Value as Json;
 use url::Url;
 
+use super::freshness::Freshness;
 use super::read::is_card;
 use super::{CardError, NoCard, read};
 use crate::outbound::{FetchLimits, Fetched, Outbound};
@@ -21,8 +24,14 @@ pub struct FetchedCard {
     pub url: String,
     /// The card.
     pub card: AgentCard,
-    /// The JSON as it was received: signatures are made over it.
+    /// The JSON as it was received.
     pub raw: Json,
+    /// The text as it was received: what [`crate::signature::check`] looks at.
+    pub text: Bytes,
+    /// How long the card stays as it is, as its server says.
+    pub freshness: Freshness,
+    /// Which of the places it was found at, before redirects.
+    place: String,
 }
 
 /// Fetches the card of the agent at an address: from the address itself, else from
@@ -39,7 +48,8 @@ pub async fn fetch(outbound: &Outbound, url: &str) -> Result<FetchedCard, CardEr
     let address = outbound.check(url).map_err(NoCard::from)?;
     let mut tried = Vec::new();
     for place in places(&address) {
-        match fetch_from(outbound, &place).await {
+        let fetched = ask(outbound, &place, &HeaderMap::new()).await;
+        match fetched.and_then(|fetched| card_of(fetched, &place)) {
             Err(CardError::Nothing(reason)) if reason.leaves_hope() => tried.push(reason),
             outcome => return outcome,
         }
@@ -51,6 +61,33 @@ pub async fn fetch(outbound: &Outbound, url: &str) -> Result<FetchedCard, CardEr
             Err(CardError::NotFound { url: url.to_owned(), tried })
         }
     }
+}
+
+/// Fetches the card of an agent that was fetched before, by a conditional request to where it was
+/// found (A2A §8.6.2): a server whose card is unchanged says no more than that. A card that is no
+/// longer there is looked for like a first time.
+///
+/// # Errors
+/// Those of [`fetch`].
+pub async fn fetch_again(
+    outbound: &Outbound,
+    url: &str,
+    known: &FetchedCard,
+) -> Result<FetchedCard, CardError> {
+    let answer = ask(outbound, &known.place, &known.freshness.conditions()).await;
+    match answer.and_then(|fetched| same_or_new(fetched, known)) {
+        Err(CardError::Nothing(reason)) if reason.leaves_hope() => fetch(outbound, url).await,
+        outcome => outcome,
+    }
+}
+
+fn same_or_new(fetched: Fetched, known: &FetchedCard) -> Result<FetchedCard, CardError> {
+    // A redirect that leads elsewhere now says nothing of what was there before.
+    if fetched.status == StatusCode::NOT_MODIFIED && fetched.url.as_str() == known.url {
+        let freshness = known.freshness.renewed(Freshness::of(&fetched.headers));
+        return Ok(FetchedCard { freshness, ..known.clone() });
+    }
+    card_of(fetched, &known.place)
 }
 
 /// The addresses where the card may be, each once.
@@ -75,16 +112,30 @@ fn places(url: &Url) -> Vec<String> {
     places
 }
 
-async fn fetch_from(outbound: &Outbound, place: &str) -> Result<FetchedCard, CardError> {
+async fn ask(
+    outbound: &Outbound,
+    place: &str,
+    conditions: &HeaderMap,
+) -> Result<Fetched, CardError> {
     let limits = FetchLimits { max_bytes: MAX_BYTES, ..FetchLimits::default() };
-    let fetched = outbound.fetch(place, limits).await.map_err(NoCard::from)?;
+    Ok(outbound.fetch_if(place, conditions, limits).await.map_err(NoCard::from)?)
+}
+
+fn card_of(fetched: Fetched, place: &str) -> Result<FetchedCard, CardError> {
     let url = fetched.url.to_string();
     if !fetched.status.is_success() {
         return Err(NoCard::Status { url, status: fetched.status.as_u16() }.into());
     }
     let raw = json(&url, &fetched)?;
     match read(&raw) {
-        Ok(card) => Ok(FetchedCard { url, card, raw }),
+        Ok(card) => Ok(FetchedCard {
+            url,
+            card,
+            raw,
+            text: fetched.body,
+            freshness: Freshness::of(&fetched.headers),
+            place: place.to_owned(),
+        }),
         Err(_) if !is_card(&raw) => Err(NoCard::OtherJson { url }.into()),
         Err(error) => Err(CardError::At { url, source: Box::new(error) }),
     }

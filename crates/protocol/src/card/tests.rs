@@ -1,3 +1,4 @@
+mod again;
 mod fetching;
 mod reading;
 

@@ -46,14 +46,35 @@ impl Outbound {
     /// # Errors
     /// Every variant of [`OutboundError`] but `Setup`. A status that tells of failure is no error.
     pub async fn fetch(&self, url: &str, limits: FetchLimits) -> Result<Fetched, OutboundError> {
-        let late = |_| OutboundError::Timeout { url: url.to_owned(), after: limits.timeout };
-        tokio::time::timeout(limits.timeout, self.follow(url, limits)).await.map_err(late)?
+        self.fetch_if(url, &HeaderMap::new(), limits).await
     }
 
-    async fn follow(&self, first: &str, limits: FetchLimits) -> Result<Fetched, OutboundError> {
+    /// Reads a document as [`Outbound::fetch`] does, under the conditions that these headers name
+    /// (RFC 9110 §13): the answer may be 304 without a body.
+    ///
+    /// # Errors
+    /// Those of [`Outbound::fetch`].
+    pub async fn fetch_if(
+        &self,
+        url: &str,
+        conditions: &HeaderMap,
+        limits: FetchLimits,
+    ) -> Result<Fetched, OutboundError> {
+        let late = |_| OutboundError::Timeout { url: url.to_owned(), after: limits.timeout };
+        let fetched = self.follow(url, conditions, limits);
+        tokio::time::timeout(limits.timeout, fetched).await.map_err(late)?
+    }
+
+    async fn follow(
+        &self,
+        first: &str,
+        conditions: &HeaderMap,
+        limits: FetchLimits,
+    ) -> Result<Fetched, OutboundError> {
         let mut url = self.check(first)?;
         for _ in 0..=limits.max_redirects {
-            let response = self.send(&url, self.request(Method::GET, &url)?).await?;
+            let request = self.request(Method::GET, &url)?.headers(conditions.clone());
+            let response = self.send(&url, request).await?;
             let Some(next) = self.next_hop(&url, &response)? else {
                 return read(url, response, limits.max_bytes).await;
             };
