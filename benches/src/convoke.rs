@@ -71,6 +71,7 @@ impl Convoke {
             message: None,
             opening: None,
             accepts: Vec::new(),
+            relay: false,
             once: None,
         };
         let id = self.executor.start(new).await?;

@@ -16,6 +16,7 @@ mod slow;
 use std::{io, sync::Arc, time::Duration};
 
 use axum::Router;
+use protocol::{limits::ServerLimits, server, service::A2aService};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -41,13 +42,21 @@ pub(crate) fn router(
             (url.to_owned(), options.clone(), calls.clone(), stop.clone());
         move || Service::new(agent.clone(), &url, &options, pace, calls.clone(), stop.clone())
     };
-    let routed = |service| protocol::server::router(Arc::new(service)).merge(routes);
+    let routed = |service| serve(Arc::new(service), options).merge(routes);
     let router = match kind {
         Kind::Conformance => conformance::router(service, options, stop)?,
         Kind::Flaky => flaky::before(routed(service()), options, calls),
         _ => routed(service()),
     };
     Ok(router.merge(calls.router()))
+}
+
+/// The routes of a service, in the versions of A2A that are asked for.
+pub(crate) fn serve(service: Arc<dyn A2aService>, options: &Options) -> Router {
+    match options.older_versions {
+        true => server::router_with_older_versions(service, ServerLimits::default()),
+        false => server::router(service),
+    }
 }
 
 /// An agent, and what it serves beside A2A.

@@ -38,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::behaviour::Scripted;
 use self::webhooks::Webhooks;
 use crate::{
-    Options,
+    Options, agents,
     harness::{service::Service, tasks::Answer},
 };
 
@@ -91,7 +91,7 @@ pub(crate) fn router(
         make: Box::new(make),
         stop: stop.clone(),
     };
-    let router = protocol::server::router(Arc::new(service));
+    let router = agents::serve(Arc::new(service), options);
     Ok(match options.profile {
         ConformanceProfile::Auth => router.layer(middleware::map_response(access::challenge)),
         _ => router,

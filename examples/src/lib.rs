@@ -114,6 +114,8 @@ pub struct Options {
     pub direct: bool,
     /// Which binding the card lists first; the others follow.
     pub binding: Binding,
+    /// Whether A2A 0.3, 0.2 and 0.1 are spoken as well.
+    pub older_versions: bool,
     /// What conformance declares.
     pub profile: ConformanceProfile,
     /// Whether conformance calls webhooks on this machine.
@@ -134,6 +136,7 @@ impl Default for Options {
             turns: 2,
             direct: false,
             binding: Binding::JsonRpc,
+            older_versions: false,
             profile: ConformanceProfile::Full,
             loopback_webhooks: false,
             signing_key: None,

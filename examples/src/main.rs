@@ -51,6 +51,9 @@ struct Arguments {
     /// Which binding the card lists first: JSONRPC, HTTP+JSON or GRPC. All three are served.
     #[arg(long, value_parser = parse_binding, default_value = "JSONRPC")]
     binding: Binding,
+    /// Speaks A2A 0.3, 0.2 and 0.1 as well.
+    #[arg(long)]
+    older_versions: bool,
     /// What conformance declares; in auth, its tokens are conformance-all and conformance-read.
     #[arg(long, value_enum, default_value_t = ConformanceProfile::Full)]
     profile: ConformanceProfile,
@@ -98,6 +101,7 @@ impl Arguments {
             turns: self.turns,
             direct: self.direct,
             binding: self.binding,
+            older_versions: self.older_versions,
             profile: self.profile,
             loopback_webhooks: self.loopback_webhooks,
             signing_key: signing_key.transpose()?,
@@ -177,13 +181,13 @@ mod tests {
     fn every_flag_reaches_the_options() {
         let words = "example-agents flaky --pace 250ms --no-streaming --delay 2s --failures 3 \
                      --failure drop --chunks 7 --turns 5 --direct --binding http+json --signing-key catalog.yaml \
-                     --profile min --loopback-webhooks";
+                     --profile min --loopback-webhooks --older-versions";
         let options = Arguments::try_parse_from(words.split_whitespace())
             .expect("the arguments are well formed")
             .options()
             .expect("there is such a file");
         assert_eq!(options.pace, Some(Duration::from_millis(250)));
-        assert!(!options.streaming && options.direct);
+        assert!(!options.streaming && options.direct && options.older_versions);
         assert_eq!(options.delay, Duration::from_secs(2));
         assert_eq!((options.failures, options.chunks, options.turns), (3, 7, 5));
         assert_eq!(options.failure, Failure::Drop);

@@ -32,11 +32,20 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
     public_url: null              # default
     workflows: "etc/flows"        # etc/convoke.yaml:1:1
     allowed_hosts: ["a.example"]  # etc/convoke.yaml:3:1
+    delegate: "off"               # default
+    older_versions: false         # default
     runs:
       max_active: 3               # --set
       queue: 7                    # etc/convoke.yaml:2:8
     messages:
       remember: "off"             # CONVOKE_MESSAGES_REMEMBER
+    push:
+      attempts: 20                # default
+      give_up_after: "1d"         # default
+      at_once: 32                 # default
+      verify_url: false           # default
+      keep: "1d"                  # default
+      key_max_age: "90d"          # default
     limits:
       body_bytes: 8388608         # default
       body_timeout: "30s"         # default

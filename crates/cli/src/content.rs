@@ -26,7 +26,7 @@ pub(crate) async fn show_run(
 ) -> Result<(), Failure> {
     let outputs = runs.outputs(recorded).await?;
     let written = match out {
-        Some(folder) => write_all(folder, &outputs)?,
+        Some(folder) => write_all(folder, &outputs, file_name)?,
         None => Vec::new(),
     };
     if args.json {
@@ -189,7 +189,13 @@ fn indent(text: &str) -> String {
     text.lines().map(|line| format!("  {line}\n")).collect::<String>().trim_end().to_owned()
 }
 
-fn write_all(folder: &Path, artifacts: &[Artifact]) -> Result<Vec<PathBuf>, Failure> {
+/// Writes each Part as a file of its own, under the name it is given; of two with the same name the
+/// second gets a number. Returns where they are.
+pub(crate) fn write_all(
+    folder: &Path,
+    artifacts: &[Artifact],
+    name: impl Fn(&Artifact, &Part, usize) -> String,
+) -> Result<Vec<PathBuf>, Failure> {
     let cannot = |path: &Path, error: std::io::Error| {
         Failure::unavailable(format!("cannot write {}: {error}", path.display()))
     };
@@ -197,7 +203,7 @@ fn write_all(folder: &Path, artifacts: &[Artifact]) -> Result<Vec<PathBuf>, Fail
     let mut written = Vec::new();
     for artifact in artifacts {
         for (number, part) in artifact.parts.iter().enumerate() {
-            let path = folder.join(file_name(artifact, part, number));
+            let path = folder.join(unused(name(artifact, part, number), &written, folder));
             std::fs::write(&path, bytes(part)).map_err(|error| cannot(&path, error))?;
             written.push(path);
         }
@@ -214,15 +220,36 @@ fn bytes(part: &Part) -> Vec<u8> {
     }
 }
 
-/// The artifact's name, numbered from its second Part on, with the extension of the media type. A name is data
-/// of a stranger: nothing of it may leave the folder.
+/// The name, with a number where a file of this name has just been written.
+fn unused(name: String, written: &[PathBuf], folder: &Path) -> String {
+    let is_taken = |name: &str| written.contains(&folder.join(name));
+    if !is_taken(&name) {
+        return name;
+    }
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
+    let dot = if extension.is_empty() { "" } else { "." };
+    (2..)
+        .map(|number| format!("{stem}-{number}{dot}{extension}"))
+        .find(|name| !is_taken(name))
+        .expect("there are more numbers than files")
+}
+
+/// The name the Part has itself, else the one of [`file_name`].
+pub(crate) fn own_name(artifact: &Artifact, part: &Part, number: usize) -> String {
+    let own = within_folder(&part.filename);
+    if own.is_empty() { file_name(artifact, part, number) } else { own }
+}
+
+/// A name is data of a stranger: nothing of it may leave the folder.
+fn within_folder(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    name.chars().map(plain).collect::<String>().trim_start_matches('.').to_owned()
+}
+
+/// The artifact's name, numbered from its second Part on, with the extension of the media type.
 fn file_name(artifact: &Artifact, part: &Part, number: usize) -> String {
-    let stem: String = title(artifact)
-        .chars()
-        .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' })
-        .collect();
-    let stem = stem.trim_start_matches('.');
-    let stem = if stem.is_empty() { "artifact" } else { stem };
+    let stem = within_folder(title(artifact));
+    let stem = if stem.is_empty() { "artifact" } else { &stem };
     let number = if number == 0 { String::new() } else { format!("-{}", number + 1) };
     format!("{stem}{number}.{}", extension(part))
 }
@@ -232,9 +259,14 @@ fn extension(part: &Part) -> &'static str {
         "text/plain" => "txt",
         "text/markdown" => "md",
         "application/json" => "json",
-        other => mime_guess::get_mime_extensions_str(other)
-            .and_then(|known| known.first().copied())
-            .unwrap_or("bin"),
+        "application/octet-stream" => "bin",
+        "audio/mpeg" => "mp3",
+        other => {
+            let known = mime_guess::get_mime_extensions_str(other).unwrap_or_default();
+            // They come by the alphabet, the usual one often as the type is called: html, not htm.
+            let usual = known.iter().find(|known| other.ends_with(&format!("/{known}")));
+            usual.or(known.first()).copied().unwrap_or("bin")
+        }
     }
 }
 
@@ -264,12 +296,37 @@ mod tests {
     }
 
     #[test]
+    fn a_part_with_a_name_of_its_own_keeps_it_within_the_folder() {
+        let artifact = Artifact { name: "plan".to_owned(), ..Artifact::default() };
+        let named = |name: &str| own_name(&artifact, &Part::raw("x").with_filename(name), 0);
+        assert_eq!(named("Reise Plan.pdf"), "Reise-Plan.pdf");
+        assert_eq!(named("../../.ssh/x"), "-..-.ssh-x");
+        assert_eq!(named(".."), "plan.bin");
+        assert_eq!(named(""), "plan.bin");
+    }
+
+    #[test]
+    fn files_of_one_name_do_not_overwrite_each_other() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let artifact = |text: &str| Artifact::new("a", "a", vec![Part::text(text)]);
+        let all = [artifact("1"), artifact("2"), artifact("3")];
+        let written = write_all(folder.path(), &all, file_name).expect("a folder to write into");
+        let names: Vec<_> = written.iter().map(|path| path.file_name().unwrap()).collect();
+        assert_eq!(names, ["a.txt", "a-2.txt", "a-3.txt"]);
+        assert_eq!(std::fs::read_to_string(&written[2]).unwrap(), "3");
+    }
+
+    #[test]
     fn the_media_type_decides_the_extension() {
         let artifact = Artifact { name: "plan".to_owned(), ..Artifact::default() };
         let part = |kind: &str| Part::text("x").with_media_type(kind);
         assert_eq!(file_name(&artifact, &part("text/markdown; charset=utf-8"), 0), "plan.md");
         assert_eq!(file_name(&artifact, &part("image/png"), 0), "plan.png");
         assert_eq!(file_name(&artifact, &part("nothing/known"), 0), "plan.bin");
+        assert_eq!(file_name(&artifact, &part("application/octet-stream"), 0), "plan.bin");
+        assert_eq!(file_name(&artifact, &part("text/html"), 0), "plan.html");
+        assert_eq!(file_name(&artifact, &part("image/jpeg"), 0), "plan.jpeg");
+        assert_eq!(file_name(&artifact, &part("audio/mpeg"), 0), "plan.mp3");
     }
 
     #[test]

@@ -73,6 +73,7 @@ fn about(event: &RunEvent) -> Line<'_> {
         | RunEvent::ContextRefused { .. }
         | RunEvent::AttemptBound { .. }
         | RunEvent::ArtifactChunked { .. }
+        | RunEvent::AttemptReported { .. }
         | RunEvent::AttemptPaused { .. }
         | RunEvent::AttemptUnpaused { .. }
         | RunEvent::AttemptAnswered { .. }
@@ -107,6 +108,9 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
             Line { task_id: Some(id(task)), ..attempt_of("attempt_bound", attempt, None) }
         }
         RunEvent::ArtifactChunked { attempt, .. } => attempt_of("artifact_chunked", attempt, None),
+        RunEvent::AttemptReported { attempt, at, state, .. } => {
+            Line { state: Some(state.word()), ..attempt_of("attempt_reported", attempt, Some(at)) }
+        }
         RunEvent::AttemptPaused { attempt, at, task, pause, .. } => Line {
             task_id: Some(id(task)),
             waits_for: Some(match pause.kind {

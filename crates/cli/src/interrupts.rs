@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::failure::{Exit, Failure};
+
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 #[cfg(windows)]
@@ -27,6 +29,17 @@ impl Interrupts {
             // No more signals can come.
             std::future::pending::<()>().await;
         }
+    }
+}
+
+/// Does something until Ctrl-C, which drops it.
+pub(crate) async fn until_interrupted(
+    what: impl Future<Output = Result<Exit, Failure>>,
+) -> Result<Exit, Failure> {
+    let mut interrupts = Interrupts::new().map_err(Failure::unavailable)?;
+    tokio::select! {
+        ended = what => ended,
+        () = interrupts.next() => Ok(Exit::Interrupted),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The command line: arguments, wiring, terminal output. No logic lives here.
 
+mod agent;
 mod args;
 mod command;
 mod config;
@@ -8,10 +9,12 @@ mod drive;
 mod event;
 mod failure;
 mod interrupts;
+mod message;
 mod output;
 mod place;
 mod progress;
 mod prompt;
+mod reply;
 mod telemetry;
 mod workflow_file;
 

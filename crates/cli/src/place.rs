@@ -10,10 +10,14 @@ use std::{
 };
 
 use executor::{Executor, Recorded, RunId, Runs};
-use protocol::outbound::{Outbound, Policy};
-use registry::Registry;
-use server::local::Local;
+use protocol::{
+    auth::Vault,
+    outbound::{Outbound, Policy},
+};
+use registry::{Keyrings, Registry};
+use server::{PushParts, local::Local};
 use store::{AccountId, OpenOptions, SqliteStore, Store, StoreError};
+use tokio::sync::OnceCell;
 
 pub(crate) use self::borrowed::HandedOver;
 use self::{borrowed::Borrowed, occupant::Occupant};
@@ -22,6 +26,8 @@ use crate::{args::Args, failure::Failure};
 /// The account of everything that the command line does on its own data folder.
 pub(crate) const ACCOUNT: &str = "local";
 
+/// Where tokens of people who logged in are kept, below the data folder.
+const TOKENS: &str = "tokens";
 /// How long a folder may be in use by a process that does not listen: it starts, ends, or is about to be done.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How often it is looked at meanwhile.
@@ -35,6 +41,7 @@ pub(crate) struct Place {
     borrowed: Option<Arc<Borrowed>>,
     pub(crate) outbound: Outbound,
     pub(crate) account: AccountId,
+    registry: OnceCell<Arc<Registry>>,
 }
 
 /// How to come at what a folder holds.
@@ -67,13 +74,36 @@ impl Place {
                 (Arc::clone(&borrowed) as _, Some(borrowed))
             }
         };
-        Ok(Self { folder, store, borrowed, outbound, account })
+        Ok(Self { folder, store, borrowed, outbound, account, registry: OnceCell::new() })
     }
 
-    /// An executor that drives runs in it, which has to be ours.
+    /// Opens the data folder as [`Place::look`] does, but only one that is there.
+    pub(crate) async fn look_if_there(args: &Args) -> Result<Option<Self>, Failure> {
+        if folder(args)?.exists() { Self::look(args).await.map(Some) } else { Ok(None) }
+    }
+
+    /// An executor that drives runs in it, which has to be ours, and calls agents with the credentials of the
+    /// directory.
     pub(crate) async fn executor(&self) -> Result<Executor, Failure> {
         let store = self.ours()?;
-        Ok(Executor::open(store, self.outbound.clone(), self.account.clone()).await?)
+        let executor = Executor::open(store, self.outbound.clone(), self.account.clone()).await?;
+        Ok(executor.with_keyrings(self.keyrings().await?))
+    }
+
+    /// What the agents of the directory are called with.
+    pub(crate) async fn keyrings(&self) -> Result<Keyrings, Failure> {
+        let vault = Vault::in_folder(self.folder.join(TOKENS));
+        Ok(Keyrings::new(self.registry().await?, self.outbound.clone(), vault))
+    }
+
+    /// What delivers notifications from it; it has to be ours.
+    pub(crate) fn push(&self) -> Result<PushParts, Failure> {
+        Ok(PushParts {
+            store: self.ours()?,
+            account: self.account.clone(),
+            outbound: self.outbound.clone(),
+            folder: self.folder.clone(),
+        })
     }
 
     /// Lets other commands on the folder ask this process.
@@ -93,11 +123,13 @@ impl Place {
         Runs::new(Arc::clone(&self.store), self.account.clone())
     }
 
-    /// The agent directory in it.
-    pub(crate) async fn registry(&self) -> Result<Registry, Failure> {
-        Registry::open(Arc::clone(&self.store), self.outbound.clone(), self.account.clone())
-            .await
-            .map_err(Failure::unavailable)
+    /// The agent directory in it, read once.
+    pub(crate) async fn registry(&self) -> Result<Arc<Registry>, Failure> {
+        let open = async || {
+            let store = Arc::clone(&self.store);
+            Registry::open(store, self.outbound.clone(), self.account.clone()).await.map(Arc::new)
+        };
+        self.registry.get_or_try_init(open).await.cloned().map_err(Failure::unavailable)
     }
 
     /// The process that holds it, when that is another one.

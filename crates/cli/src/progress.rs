@@ -97,6 +97,7 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         | RunEvent::RunQueued { .. }
         | RunEvent::RunAdmitted { .. }
         | RunEvent::ArtifactChunked { .. }
+        | RunEvent::AttemptReported { .. }
         | RunEvent::RunResumed { .. }
         | RunEvent::CancelRequested { .. }
         | RunEvent::RunTimedOut { .. }

@@ -90,7 +90,8 @@ fn file_input(path: &Path) -> Result<Value, Failure> {
     }))
 }
 
-fn split<'a>(typed: &'a str, form: &str) -> Result<(&'a str, &'a str), Failure> {
+/// The two sides of what is typed as `NAME=VALUE`.
+pub(crate) fn split<'a>(typed: &'a str, form: &str) -> Result<(&'a str, &'a str), Failure> {
     typed
         .split_once('=')
         .ok_or_else(|| Failure::usage(format!("`{typed}` is not of the form {form}")))

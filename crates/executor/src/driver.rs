@@ -5,6 +5,7 @@
 
 mod act;
 mod answer;
+mod relay;
 mod render;
 mod results;
 #[cfg(test)]
@@ -14,7 +15,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use jiff::Timestamp;
 use planner::{PassThrough, Plan};
-use protocol::{outbound::Outbound, v1::Message};
+use protocol::{client::Peer, outbound::Outbound, v1::Message};
+use registry::{Keyrings, RegistryError};
 use store::{AccountId, Batch, Owned, Seq, Store, Write};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -24,11 +26,12 @@ use crate::{
     answer::{Answer, Mailbox},
     context::Contexts,
     flights::{Flights, Slot},
-    interfaces::Interfaces,
+    interfaces::{self, Interfaces},
     journal::{self, RunSummary},
     report::{QUEUE, Report, Reporter},
     run::{
-        Effect, Header, Input, Outcome, Run, RunEvent, StepIndex, name_blob, projection::RunState,
+        Effect, Header, Input, Intent, Outcome, RemoteTask, Run, RunEvent, StepIndex, name_blob,
+        projection::RunState,
     },
     seats::Seat,
     streamed::Streamed,
@@ -37,12 +40,43 @@ use crate::{
 use self::{answer::Waiting, results::Results};
 
 /// What all drivers of an executor share.
+#[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) outbound: Outbound,
     pub(crate) account: AccountId,
     pub(crate) limits: Limits,
     pub(crate) interfaces: Arc<Interfaces>,
+    /// What agents are called with; without it they are called openly.
+    pub(crate) keyrings: Option<Keyrings>,
+}
+
+impl Shared {
+    /// An agent by its interfaces, with what it is called with; see [`interfaces::peer`].
+    pub(crate) fn peer(
+        &self,
+        intent: &Intent,
+        task: Option<&RemoteTask>,
+    ) -> Result<Peer, Uncallable> {
+        let peer = interfaces::peer(&self.outbound, intent, task, self.limits.client);
+        let peer = peer.map_err(Uncallable::Interfaces)?;
+        match &self.keyrings {
+            Some(keyrings) => {
+                Ok(peer.with_keyring(&keyrings.of(&intent.agent, &intent.interface)?))
+            }
+            None => Ok(peer),
+        }
+    }
+}
+
+/// Why an agent cannot be called at all.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Uncallable {
+    /// Why not, for each of its interfaces.
+    #[error("{0}")]
+    Interfaces(String),
+    #[error(transparent)]
+    Credentials(#[from] RegistryError),
 }
 
 /// Drives one run from wherever its journal stands to its end.
@@ -314,10 +348,14 @@ impl Driver {
         let (Some(header), Some(started_at)) = (self.run.header(), began_at) else {
             return Ok(());
         };
-        if !events.iter().any(RunEvent::touches_status) {
+        let outcome = self.run.outcome();
+        if outcome.is_some() {
+            let (account, journal) = (self.shared.account.clone(), self.id.journal());
+            batch.writes.push(Write::Close { account, journal });
+        }
+        if !self.touches_row(events) {
             return Ok(());
         }
-        let outcome = self.run.outcome();
         let summary = RunSummary {
             id: self.id.clone(),
             workflow: Some(header.workflow.clone()),
@@ -331,12 +369,6 @@ impl Driver {
             },
         };
         batch.writes.push(summary.put(&self.shared.account)?);
-        if outcome.is_some() {
-            batch.writes.push(Write::Close {
-                account: self.shared.account.clone(),
-                journal: self.id.journal(),
-            });
-        }
         Ok(())
     }
 
@@ -357,6 +389,7 @@ fn subject(input: &Input) -> Option<&crate::run::StepId> {
         Input::Rendered { step, .. }
         | Input::Bound { step, .. }
         | Input::Chunked { step, .. }
+        | Input::Reported { step, .. }
         | Input::Paused { step, .. }
         | Input::Unpaused { step, .. }
         | Input::Answered { step, .. }

@@ -12,6 +12,7 @@ use protocol::{
     outbound::Outbound,
     v1::{Message, Part},
 };
+use registry::Keyrings;
 use serde_json::{Map, Value};
 use store::{AccountId, Lease, Owned, Seq, Store};
 use tokio::{sync::watch, task::JoinSet};
@@ -67,6 +68,8 @@ pub struct NewRun {
     pub opening: Option<Opening>,
     /// Media types that outputs may have; empty takes any.
     pub accepts: Vec<String>,
+    /// Whether it is a relay: a plan of one step without `message`, whose agent's Task is shown as it is.
+    pub relay: bool,
     /// What makes an equal Message the same one, which starts no second run.
     pub once: Option<Once>,
 }
@@ -102,7 +105,14 @@ impl Executor {
         tasks.spawn(keep_lease(Arc::clone(&store), lease.clone(), LEASE, stop.clone(), tell));
         tasks.spawn(forget(Arc::clone(&store), account.clone()));
         Ok(Self {
-            shared: Arc::new(Shared { store, outbound, account, limits, interfaces }),
+            shared: Arc::new(Shared {
+                store,
+                outbound,
+                account,
+                limits,
+                interfaces,
+                keyrings: None,
+            }),
             lease,
             drivers: Arc::default(),
             idle: Arc::default(),
@@ -111,6 +121,13 @@ impl Executor {
             tasks: tokio::sync::Mutex::new(tasks),
             stop,
         })
+    }
+
+    /// Calls the agents of runs driven from now on with what the directory has for them.
+    #[must_use]
+    pub fn with_keyrings(self, keyrings: Keyrings) -> Self {
+        let shared = Shared { keyrings: Some(keyrings), ..Shared::clone(&self.shared) };
+        Self { shared: Arc::new(shared), ..self }
     }
 
     /// Sets how many runs it takes; without that, every run is driven at once. To be called before it has any.
@@ -164,6 +181,7 @@ impl Executor {
             origin: message.as_ref().map(|message| message.message_id.clone()),
             message: message.map(|message| body_of(account, &message, &mut writes)).transpose()?,
             accepts,
+            relay: new.relay,
         });
         if let Some(once) = &new.once {
             writes.push(once.put(account, &id)?);

@@ -22,12 +22,12 @@ impl Interfaces {
     pub(crate) fn order(&self, binding: &Binding) -> (Interface, Vec<Interface>) {
         let worked = self.worked.get(&binding.agent);
         // A card may have changed since, and another agent may have taken the name over.
-        let first = match worked.filter(|it| binding.fallbacks.contains(it)) {
+        let all = || [&binding.interface].into_iter().chain(&binding.fallbacks);
+        let first = match worked.filter(|it| all().any(|listed| is_at(listed, it))) {
             Some(worked) => worked.clone(),
             None => binding.interface.clone(),
         };
-        let all = [&binding.interface].into_iter().chain(&binding.fallbacks);
-        let others = all.filter(|other| **other != first).cloned().collect();
+        let others = all().filter(|other| **other != first).cloned().collect();
         (first, others)
     }
 
@@ -39,6 +39,12 @@ impl Interfaces {
             self.worked.insert(intent.agent.clone(), worked.clone());
         }
     }
+}
+
+/// Whether what worked is a listed interface, perhaps in another version than the card says.
+fn is_at(listed: &Interface, worked: &Interface) -> bool {
+    let place = |it: &Interface| (it.url.clone(), it.binding, it.tenant.clone());
+    place(listed) == place(worked)
 }
 
 /// An agent by its interfaces: for a Task the one that made it comes first, and only those where it can be found
@@ -128,6 +134,21 @@ mod tests {
         assert_eq!(shown(known.order(&binding("x", ["k", "l", "m"]))), ["k", "l", "m"]);
     }
 
+    #[test]
+    fn a_version_that_worked_goes_before_the_one_on_the_card() {
+        let known = Interfaces::default();
+        let three = binding("x", ["a", "b", "c"]);
+        let older = Interface { version: "0.3".to_owned(), ..at("b", "") };
+        let (first, others) = known.order(&three);
+        known.note(&intent(first, others), &older);
+        let (first, others) = known.order(&three);
+        assert_eq!(first, older);
+        assert_eq!(shown((first, others)), ["b", "a", "b", "c"]);
+        let elsewhere = Interface { tenant: "t".to_owned(), ..older };
+        known.note(&intent(at("a", ""), Vec::new()), &elsewhere);
+        assert_eq!(shown(known.order(&three)), ["a", "b", "c"], "another tenant is another agent");
+    }
+
     fn called(intent: &Intent, task: Option<&RemoteTask>) -> Vec<String> {
         let outbound = Outbound::new(Policy::loopback()).unwrap();
         let peer = peer(&outbound, intent, task, ClientLimits::default()).unwrap();
@@ -153,10 +174,10 @@ mod tests {
     #[test]
     fn an_agent_none_of_whose_interfaces_can_be_called_says_why_of_each() {
         let outbound = Outbound::new(Policy::loopback()).unwrap();
-        let old = Interface { version: "0.3".to_owned(), ..at("http://a.test/", "") };
+        let old = Interface { version: "0.9".to_owned(), ..at("http://a.test/", "") };
         let sent = intent(old, vec![at("ftp://b.test/", "")]);
         let why = peer(&outbound, &sent, None, ClientLimits::default()).unwrap_err();
-        insta::assert_snapshot!(why, @r#"http://a.test/ speaks version "0.3" of A2A, which is not spoken here; choose a 1.0 interface of the agent; ftp://b.test/ is not a URL that can be called: its scheme is ftp, not http or https"#);
+        insta::assert_snapshot!(why, @r#"http://a.test/ speaks version "0.9" of A2A by JSONRPC, which is not spoken here; choose another interface of the agent, such as one of 1.0; ftp://b.test/ is not a URL that can be called: its scheme is ftp, not http or https"#);
     }
 
     #[test]

@@ -55,6 +55,10 @@ pub(crate) struct Attempt {
     pub(crate) limits: Limits,
     /// What is known of agents' interfaces.
     pub(crate) interfaces: Arc<Interfaces>,
+    /// Whether what the agent says of its Task is told as it is.
+    pub(crate) relays: bool,
+    /// Media types that the answer may have; empty for any.
+    pub(crate) accepts: Vec<String>,
     /// Hands artifacts on while they come; absent where nobody waits for them.
     pub(crate) passing: Option<Passing>,
     pub(crate) reporter: Reporter,
@@ -106,11 +110,10 @@ impl Attempt {
     async fn run(&self, left: Duration) -> Ending {
         match &self.errand {
             Errand::Watch { task, pause } => {
-                let follower = follower_of(task, pause.as_ref()).passing(self.passing.clone());
-                self.watch(follower).await
+                self.watch(self.heard(follower_of(task, pause.as_ref()))).await
             }
             Errand::Answer { task, turn, asked, is_new } => {
-                let follower = follower_of(task, asked.as_ref()).passing(self.passing.clone());
+                let follower = self.heard(follower_of(task, asked.as_ref()));
                 self.deliver(follower, *turn, *is_new, left).await
             }
             Errand::Send if self.intent.streaming => self.send_streaming(left).await,
@@ -130,11 +133,19 @@ impl Attempt {
         (*taken_by != self.intent.interface).then(|| Box::new(taken_by.clone()))
     }
 
-    /// Hands on what has come of artifacts, once their Task is known to the driver.
+    /// A follower that keeps what those who follow the run are told.
+    fn heard(&self, follower: Follower) -> Follower {
+        follower.passing(self.passing.clone()).relaying(self.relays)
+    }
+
+    /// Hands on what has come of artifacts, and of a relay's Task, once that is known to the driver.
     async fn pass_on(&self, follower: &mut Follower, ending: Option<&Ending>) {
         for chunk in follower.take_chunks(ending) {
             let bytes = self.reporter.chunk(chunk).await;
             follower.spend(bytes);
+        }
+        if let Some(status) = follower.take_status() {
+            self.reporter.reported(&status).await;
         }
     }
 

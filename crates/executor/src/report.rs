@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use planner::{StepError, StepResult, StepState};
 use protocol::{
     model::metadata,
-    v1::{Message, TaskArtifactUpdateEvent},
+    v1::{Message, TaskArtifactUpdateEvent, TaskStatus},
 };
 use serde::Serialize;
 use store::{AccountId, BlobId, MAX_VALUE_BYTES, Write};
@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use crate::{
     ExecutorError, RunId,
     body::{Body, INLINE_BYTES, Json},
+    driver::Uncallable,
     id::{Purpose, message_id},
     remote::{Attempt, Defeat, Ending, Question},
     run::{Chunk, Failure, Input, Intent, Pause, RemoteTask, StepId, Wait},
@@ -134,6 +135,26 @@ impl Reporter {
         bytes
     }
 
+    /// What the agent says of a relay's Task.
+    pub(crate) async fn reported(&self, status: &TaskStatus) {
+        let mut blobs = Vec::new();
+        let body = match body_of(&self.account, status, &mut blobs) {
+            Ok(body) => body,
+            Err(error) => {
+                tracing::warn!(%error, step = %self.step, "a status cannot be told as it is");
+                return;
+            }
+        };
+        let input = Input::Reported {
+            step: self.step.clone(),
+            attempt: self.attempt,
+            at: Timestamp::now(),
+            state: status.state(),
+            status: body,
+        };
+        self.send(Report { blobs, ..Report::of(input) }).await;
+    }
+
     /// The attempt is over, or waits for somebody.
     pub(crate) async fn ended(&self, attempt: &Attempt, ending: Ending) {
         let report = match ending {
@@ -202,9 +223,17 @@ impl Reporter {
     }
 
     /// Ends an attempt whose agent cannot be called at all.
-    pub(crate) fn unusable(&self, intent: &Intent, why: &str) -> Result<Report, ExecutorError> {
+    pub(crate) fn unusable(
+        &self,
+        intent: &Intent,
+        why: &Uncallable,
+    ) -> Result<Report, ExecutorError> {
+        let class = match why {
+            Uncallable::Interfaces(_) => planner::ErrorClass::Invalid,
+            Uncallable::Credentials(_) => planner::ErrorClass::Unauthorized,
+        };
         let message = format!("agent `{}` cannot be called: {why}", intent.agent);
-        self.failed(intent, &Defeat::new(planner::ErrorClass::Invalid, message))
+        self.failed(intent, &Defeat::new(class, message))
     }
 
     /// Ends an attempt whose task broke down.

@@ -24,6 +24,7 @@ use std::{
 };
 
 use jiff::{SignedDuration, Timestamp};
+use protocol::v1::TaskState;
 
 pub(crate) use self::event::name_blob;
 use self::pause::Clock;
@@ -69,6 +70,8 @@ pub struct Run {
     to_skip: BTreeSet<StepIndex>,
     /// Remote Tasks of failed attempts that still have to be told to stop.
     orphans: BTreeMap<(StepIndex, u32), Orphan>,
+    /// What the agent of a relay says of its Task.
+    reported: Option<TaskState>,
     halt: Option<Outcome>,
     outcome: Option<(Timestamp, Outcome)>,
     effects: Effects,
@@ -109,6 +112,7 @@ impl Run {
             clock: Clock::default(),
             to_skip: BTreeSet::new(),
             orphans: BTreeMap::new(),
+            reported: None,
             halt: None,
             outcome: None,
             effects: Effects::default(),
@@ -192,6 +196,24 @@ impl Run {
             && !self.paused.is_empty()
             && is_all_paused
             && self.orphans.is_empty()
+    }
+
+    /// Whether its Task is shown as that of its one agent.
+    #[must_use]
+    pub fn is_relay(&self) -> bool {
+        self.header().is_some_and(|header| header.relay)
+    }
+
+    /// What the agent of a relay said last of its Task.
+    #[must_use]
+    pub fn reported(&self) -> Option<TaskState> {
+        self.reported
+    }
+
+    /// The Task of a relay's agent, once there is one.
+    #[must_use]
+    pub fn relayed(&self) -> Option<&RemoteTask> {
+        self.steps.first().filter(|_| self.is_relay())?.task.as_ref()
     }
 
     /// When the run's own timeout passes, should it not pause again before.

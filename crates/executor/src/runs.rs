@@ -93,12 +93,22 @@ impl Runs {
     /// # Errors
     /// When there is no such Task in the account, or the store fails.
     pub async fn task(&self, id: &RunId) -> Result<TaskRecord, ExecutorError> {
+        self.task_as_of(id, Seq(u64::MAX)).await
+    }
+
+    /// Reads one Task as it was after an event, by replaying its journal up to there: as it is now when the
+    /// journal does not reach so far, and before all events at [`Seq::ZERO`].
+    ///
+    /// # Errors
+    /// As [`Runs::task`].
+    pub async fn task_as_of(&self, id: &RunId, last: Seq) -> Result<TaskRecord, ExecutorError> {
         let (events, _) = journal::read(&*self.store, &self.account, id, Seq(0)).await?;
         if events.is_empty() {
             return Err(ExecutorError::UnknownRun { run: id.clone() });
         }
         let mut record = TaskRecord::Opening(Box::new(Opening::new(id)));
-        for event in events {
+        let wanted = usize::try_from(last.0).unwrap_or(usize::MAX);
+        for event in events.into_iter().take(wanted) {
             self.advance(&mut record, event).await?;
         }
         Ok(record)

@@ -13,16 +13,22 @@ mod read;
 use std::fmt;
 
 pub use error::{CardError, NoCard};
-pub use fetch::{FetchedCard, MAX_BYTES, fetch, fetch_again};
+pub use fetch::{
+    FetchedCard, MAX_BYTES, fetch, fetch_again, fetch_with_headers, fetch_with_keyring, own_places,
+};
 pub use freshness::Freshness;
 pub use read::read;
 
-use crate::v1::{AgentCard, AgentInterface};
+use crate::{
+    dialect::Dialect,
+    v1::{AgentCard, AgentInterface},
+    version::Version,
+};
 
 #[cfg(doc)]
 use crate::v1::Required;
 
-/// The A2A version of the dialect spoken here, major and minor.
+/// The A2A version of the model, and of the cards made here, major and minor.
 pub const VERSION: &str = "1.0";
 
 /// The protocol bindings of A2A (§5.8 lets anybody add more).
@@ -79,11 +85,20 @@ impl AgentInterface {
         Binding::from_name(&self.protocol_binding)
     }
 
-    /// Whether it can be called from here: the binding is spoken, and the version
-    /// is 1.0. A patch number says nothing about the dialect (A2A §3.6).
+    /// Whether it can be called from here: version 1.0 by any binding of A2A, 0.3 and
+    /// 0.2 by JSON-RPC and HTTP+JSON, 0.1 by JSON-RPC. A patch number says nothing about
+    /// the dialect (A2A §3.6).
     pub fn is_spoken(&self) -> bool {
-        let is_our_version = major_minor(&self.protocol_version) == VERSION;
-        is_our_version && self.binding().is_some_and(Binding::is_spoken)
+        let Some(binding) = self.binding().filter(|binding| binding.is_spoken()) else {
+            return false;
+        };
+        match self.protocol_version.parse() {
+            // Without a version an interface is not known to be of any.
+            Ok(_) if self.protocol_version.trim().is_empty() => false,
+            Ok(Version::V1_0) => true,
+            Ok(older) => Dialect::of(older, binding).is_some(),
+            Err(_) => false,
+        }
     }
 }
 
@@ -91,15 +106,6 @@ impl AgentInterface {
 /// agent prefers the first.
 pub fn interfaces_spoken(card: &AgentCard) -> Vec<&AgentInterface> {
     card.supported_interfaces.iter().filter(|interface| interface.is_spoken()).collect()
-}
-
-/// Cuts a version after its second number: `1.0.1` is `1.0`.
-fn major_minor(version: &str) -> &str {
-    let version = version.trim();
-    match version.match_indices('.').nth(1) {
-        Some((end, _)) => &version[..end],
-        None => version,
-    }
 }
 
 #[cfg(test)]

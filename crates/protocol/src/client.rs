@@ -1,5 +1,6 @@
 //! Calling other agents.
 
+mod access;
 mod call;
 mod checks;
 mod error;
@@ -7,6 +8,7 @@ mod events;
 mod grpc;
 mod http;
 mod jsonrpc;
+mod older;
 mod operations;
 mod peer;
 mod rest;
@@ -21,7 +23,7 @@ use std::{
     },
 };
 
-use ::http::HeaderValue;
+use ::http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -34,12 +36,14 @@ pub(crate) use self::http::retry_after;
 use call::Call;
 
 use crate::{
+    auth::Keyring,
     card::Binding,
+    dialect::Dialect,
     limits::ClientLimits,
     operation::Operation,
     outbound::{Outbound, OutboundError},
     v1::AgentInterface,
-    version::{NotAVersion, Version},
+    version::Version,
 };
 
 /// Where and how an agent is called: one interface of its card, as it was chosen.
@@ -67,6 +71,15 @@ impl Interface {
             version: interface.protocol_version.clone(),
         })
     }
+
+    /// Returns the URL that is connected to: as it stands, or what gRPC's `host:port` means.
+    #[must_use]
+    pub fn address(&self) -> String {
+        match self.binding {
+            Binding::Grpc => grpc::address(&self.url),
+            Binding::JsonRpc | Binding::HttpJson => self.url.clone(),
+        }
+    }
 }
 
 /// Why an interface cannot be called at all.
@@ -77,18 +90,24 @@ pub enum InterfaceError {
     Url(#[from] OutboundError),
     /// Its version is not spoken.
     #[error(
-        "{url} speaks version {version:?} of A2A, which is not spoken here; choose a 1.0 interface of the agent"
+        "{url} speaks version {version:?} of A2A by {binding}, which is not spoken here; choose another interface of the agent, such as one of 1.0"
     )]
     Version {
         /// The interface's URL.
         url: String,
         /// Its version.
         version: String,
+        /// Its binding.
+        binding: Binding,
     },
 }
 
 /// A client of one interface of one agent. Cheap to clone; all clients of one [`Outbound`] share
 /// its connections.
+///
+/// An interface of A2A 0.3, 0.2 or 0.1 is called in its own words; what is asked and answered is 1.0
+/// all the same. What the older version does not have, such as listing Tasks, fails without a call
+/// with [`FailureClass::Unsupported`].
 ///
 /// Every call has a deadline, after which it fails with [`FailureClass::Timeout`]. Dropping a
 /// call's future gives the call up; the agent may have received it all the same.
@@ -101,9 +120,13 @@ struct Inner {
     outbound: Outbound,
     interface: Interface,
     url: Url,
+    /// The dialect of a version older than 1.0.
+    dialect: Option<Dialect>,
     version: HeaderValue,
     extensions: Option<HeaderValue>,
     authorization: Option<HeaderValue>,
+    keyring: Option<Keyring>,
+    headers: HeaderMap,
     limits: ClientLimits,
     next_id: AtomicU64,
 }
@@ -126,20 +149,24 @@ impl Client {
         interface: Interface,
         limits: ClientLimits,
     ) -> Result<Client, InterfaceError> {
-        let parsed: Result<Version, NotAVersion> = interface.version.parse();
-        if parsed != Ok(Version::V1_0) {
-            let Interface { url, version, .. } = interface;
-            return Err(InterfaceError::Version { url, version });
-        }
-        let url = match interface.binding {
-            Binding::Grpc => outbound.check(&grpc::address(&interface.url))?,
-            Binding::JsonRpc | Binding::HttpJson => outbound.check(&interface.url)?,
+        let Some((version, dialect)) = spoken(&interface) else {
+            let Interface { url, version, binding, .. } = interface;
+            return Err(InterfaceError::Version { url, version, binding });
         };
-        let version = HeaderValue::from_static("1.0");
-        let (extensions, authorization) = (None, None);
-        let next_id = AtomicU64::new(1);
-        let inner =
-            Inner { outbound, interface, url, version, extensions, authorization, limits, next_id };
+        let url = outbound.check(&interface.address())?;
+        let inner = Inner {
+            outbound,
+            interface,
+            url,
+            dialect,
+            version,
+            extensions: None,
+            authorization: None,
+            keyring: None,
+            headers: HeaderMap::new(),
+            limits,
+            next_id: AtomicU64::new(1),
+        };
         Ok(Client { inner: Arc::new(inner) })
     }
 
@@ -162,6 +189,24 @@ impl Client {
         Client { inner: Arc::new(Inner { authorization, ..self.inner.anew() }) }
     }
 
+    /// Authenticates every call of the client returned with an agent's keyring: the call fails unsent
+    /// when there is no proof for it, and is made once more when one is refused that can be renewed
+    /// (HTTP 401, or gRPC's UNAUTHENTICATED). Its connections may be of the keyring's own. Where the
+    /// proof has a header of its own, that counts before [`Client::with_headers`].
+    #[must_use]
+    pub fn with_keyring(self, keyring: Keyring) -> Client {
+        let keyring = Some(keyring);
+        Client { inner: Arc::new(Inner { keyring, ..self.inner.anew() }) }
+    }
+
+    /// Sends further headers with every call of the client returned, or metadata of these names by
+    /// gRPC. What the binding says itself counts before them. Mark values that are secret as
+    /// sensitive, so that no log shows them.
+    #[must_use]
+    pub fn with_headers(self, headers: HeaderMap) -> Client {
+        Client { inner: Arc::new(Inner { headers, ..self.inner.anew() }) }
+    }
+
     /// Returns the interface that is called.
     #[must_use]
     pub fn interface(&self) -> &Interface {
@@ -172,6 +217,22 @@ impl Client {
     #[must_use]
     pub fn url(&self) -> &str {
         self.inner.url.as_str()
+    }
+}
+
+/// How an interface is spoken to, if it can be: what the version header says, and the dialect.
+fn spoken(interface: &Interface) -> Option<(HeaderValue, Option<Dialect>)> {
+    match interface.version.parse().ok()? {
+        Version::V1_0 => Some((HeaderValue::from_static("1.0"), None)),
+        older => {
+            let dialect = Dialect::of(older, interface.binding)?;
+            let version = match dialect {
+                // What 0.2 is to those who look for a version at all.
+                Dialect::V0_3 | Dialect::V0_3Proto => "0.3",
+                Dialect::V0_1 => "0.1",
+            };
+            Some((HeaderValue::from_static(version), Some(dialect)))
+        }
     }
 }
 
@@ -188,9 +249,12 @@ impl Inner {
             outbound: self.outbound.clone(),
             interface: self.interface.clone(),
             url: self.url.clone(),
+            dialect: self.dialect,
             version: self.version.clone(),
             extensions: self.extensions.clone(),
             authorization: self.authorization.clone(),
+            keyring: self.keyring.clone(),
+            headers: self.headers.clone(),
             limits: self.limits,
             next_id: AtomicU64::new(1),
         }
@@ -206,6 +270,6 @@ impl Inner {
 
     fn call(self: &Arc<Inner>, operation: Operation) -> Call {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        Call { client: self.clone(), operation, id }
+        Call { client: self.clone(), operation, id, context: String::new() }
     }
 }

@@ -132,14 +132,19 @@ pub(crate) struct Running {
 
 /// Serves an agent on loopback.
 pub(crate) async fn serve(service: Arc<dyn A2aService>, limits: ServerLimits) -> Running {
+    serve_router(server::router_with_limits(service, limits)).await
+}
+
+/// Serves an agent that speaks the versions before 1.0 as well.
+pub(crate) async fn serve_older(service: Arc<dyn A2aService>) -> Running {
+    serve_router(server::router_with_older_versions(service, ServerLimits::default())).await
+}
+
+async fn serve_router(router: axum::Router) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has free ports");
     let address = listener.local_addr().expect("a bound socket has an address").to_string();
     let shutdown = CancellationToken::new();
-    tokio::spawn(server::serve(
-        listener,
-        server::router_with_limits(service, limits),
-        shutdown.clone(),
-    ));
+    tokio::spawn(server::serve(listener, router, shutdown.clone()));
     Running { url: format!("http://{address}/"), address, _guard: shutdown.drop_guard() }
 }
 
@@ -286,13 +291,14 @@ impl A2aService for Echo {
             "late error" => vec![working(), Err(Error::unavailable("gone", None)), working()],
             "nothing" => vec![],
             "silent" => vec![working()],
+            "asks" => vec![working(), Ok(update(TaskState::InputRequired))],
             "mute" => vec![],
             text => vec![working(), Ok(artifact_update(text)), Ok(update(TaskState::Completed))],
         };
         let events = stream::iter(events);
         let alive = self.streams.clone();
         Ok(match text.as_str() {
-            "silent" | "mute" => {
+            "silent" | "mute" | "asks" => {
                 events.chain(stream::pending()).inspect(move |_| _ = &alive).boxed()
             }
             _ => events.boxed(),
@@ -315,7 +321,9 @@ impl A2aService for Echo {
     ) -> Result<ListTasksResponse, Error> {
         self.note(call, &request);
         let page_size = request.page_size.unwrap_or(50);
-        Ok(ListTasksResponse { page_size, ..ListTasksResponse::default() })
+        let is_of_0_1 = request.context_id.strip_prefix("urn:convoke:task:v0.1:") == Some(TASK);
+        let tasks = if is_of_0_1 { vec![task(TaskState::Working)] } else { Vec::new() };
+        Ok(ListTasksResponse { tasks, page_size, ..ListTasksResponse::default() })
     }
 
     async fn cancel_task(&self, call: &Call, request: CancelTaskRequest) -> Result<Task, Error> {

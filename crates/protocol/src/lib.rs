@@ -1,8 +1,10 @@
 //! The A2A data model, its bindings, client and server side.
 
 pub mod artifacts;
+pub mod auth;
 pub mod card;
 pub mod client;
+mod dialect;
 #[cfg(test)]
 mod echo;
 pub mod error;

@@ -7,6 +7,7 @@
 //! the environment are not used: they would connect where we do not look.
 
 mod address;
+mod certificate;
 mod fetch;
 mod guard;
 #[cfg(test)]
@@ -26,8 +27,9 @@ use url::{Host, Url};
 pub use fetch::{FetchLimits, Fetched};
 pub use ipnet::IpNet as Network;
 
-pub(crate) use fetch::read_capped;
+pub(crate) use fetch::{read as read_fetched, read_capped};
 
+use certificate::Shown;
 use guard::{Guard, Lookup, Unusable};
 
 /// Where Convoke may connect to beyond the public internet.
@@ -163,6 +165,8 @@ struct Shared {
     guard: Arc<Guard>,
     /// Knows no certificates and never needs any.
     plain: reqwest::Client,
+    /// What https servers are shown.
+    certificate: Option<Shown>,
     /// Reads the machine's root certificates, which takes longer than many a run on loopback: made
     /// at the first https URL.
     secure: OnceLock<Made>,
@@ -190,7 +194,9 @@ impl Outbound {
             .map_err(|why| OutboundError::Setup { why })?;
         let cell = OnceLock::new;
         let (secure, plain_http2, secure_http2) = (cell(), cell(), cell());
-        let shared = Shared { policy, guard, plain, secure, plain_http2, secure_http2 };
+        let certificate = None;
+        let shared =
+            Shared { policy, guard, plain, certificate, secure, plain_http2, secure_http2 };
         Ok(Outbound { shared: Arc::new(shared) })
     }
 
@@ -314,7 +320,11 @@ impl Outbound {
 
 impl Shared {
     fn builder(&self) -> reqwest::ClientBuilder {
-        builder(&self.policy, &self.guard)
+        let builder = builder(&self.policy, &self.guard);
+        match &self.certificate {
+            Some(shown) => shown.apply(builder),
+            None => builder,
+        }
     }
 }
 
@@ -346,7 +356,21 @@ pub(crate) fn deepest(error: &reqwest::Error) -> String {
     while let Some(next) = cause.source() {
         cause = next;
     }
-    if error.source().is_none() { error.to_string() } else { cause.to_string() }
+    if error.source().is_some() {
+        return cause.to_string();
+    }
+    // The URL of its own words may hold a key as a parameter.
+    let said = error.to_string();
+    match error.url().filter(|url| url.query().is_some()) {
+        Some(url) => said.replace(url.as_str(), &without_query(url)),
+        None => said,
+    }
+}
+
+fn without_query(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.to_string()
 }
 
 /// An error must not repeat a password.

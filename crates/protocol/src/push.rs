@@ -5,8 +5,12 @@
 //! body of an event and its configuration are all that has to be kept.
 
 mod backoff;
+mod challenge;
 mod error;
 mod headers;
+mod keys;
+mod receive;
+mod sign;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +21,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use reqwest::Method;
 
 pub use backoff::Backoff;
+pub use challenge::answer as challenge_answer;
 pub use error::PushError;
+pub use keys::Keyring;
+pub use receive::{Proof, PublicKeys, Rejection, Verifier};
+pub use sign::{SIGNATURE_HEADER, Signer};
 
 use crate::{
     client::retry_after,
@@ -39,6 +47,7 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 pub struct PushSender {
     outbound: Outbound,
     timeout: Duration,
+    signer: Option<Signer>,
 }
 
 /// What became of one attempt.
@@ -70,7 +79,13 @@ impl PushSender {
     /// Creates a sender that gives a webhook 15 s to answer.
     #[must_use]
     pub fn new(outbound: Outbound) -> PushSender {
-        PushSender { outbound, timeout: TIMEOUT }
+        PushSender { outbound, timeout: TIMEOUT, signer: None }
+    }
+
+    /// Signs every notification, each attempt anew.
+    #[must_use]
+    pub fn with_signer(self, signer: Signer) -> PushSender {
+        PushSender { signer: Some(signer), ..self }
     }
 
     /// Sets how long a webhook may take to answer.
@@ -90,12 +105,16 @@ impl PushSender {
     }
 
     /// Makes one attempt: a POST of [`body`] to the configuration's URL, `authentication` as
-    /// Authorization and `token` as [`TOKEN_HEADER`]. A redirect is not followed, because the
-    /// credentials are for the URL that was registered.
+    /// Authorization and `token` as [`TOKEN_HEADER`]. With a [`Signer`] its JWT is in
+    /// [`SIGNATURE_HEADER`], and in Authorization as well where the configuration has no
+    /// credentials of its own for that. A redirect is not followed, because the credentials are for
+    /// the URL that was registered.
     ///
     /// Dropping the future gives the attempt up; the webhook may have received it all the same.
     pub async fn send(&self, config: &TaskPushNotificationConfig, body: Bytes) -> Attempt {
-        let headers = match headers::of(config) {
+        let signed = self.signer.as_ref().map(|signer| signer.sign(config, &body)).transpose();
+        let headers = signed.and_then(|jwt| headers::of(config, jwt.as_deref()));
+        let headers = match headers {
             Ok(headers) => headers,
             Err(error) => return Attempt::Refused(error),
         };

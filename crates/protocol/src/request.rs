@@ -19,6 +19,11 @@ pub(crate) trait Request:
     /// Where the tenant is written.
     fn tenant_mut(&mut self) -> &mut String;
 
+    /// The context it asks for; empty when it asks for none.
+    fn context_id(&self) -> &str {
+        ""
+    }
+
     /// The field that `{name}` stands for in the paths of [`crate::operation::Route`].
     fn path_field(&mut self, _name: &str) -> Option<&mut String> {
         None
@@ -26,6 +31,10 @@ pub(crate) trait Request:
 }
 
 impl Request for SendMessageRequest {
+    fn context_id(&self) -> &str {
+        self.message.as_ref().map(|message| message.context_id.as_str()).unwrap_or_default()
+    }
+
     fn tenant(&self) -> &str {
         &self.tenant
     }

@@ -7,6 +7,7 @@ mod frames;
 mod framing;
 mod grpc;
 mod jsonrpc;
+mod older;
 mod peek;
 mod rest;
 mod socket;
@@ -35,6 +36,9 @@ pub use socket::{serve, with_shutdown};
 /// The path at which the card is found (A2A §8.2).
 pub const CARD_PATH: &str = "/.well-known/agent-card.json";
 
+/// The path at which clients of 0.2 and 0.1 look for the card.
+pub const OLDER_CARD_PATH: &str = "/.well-known/agent.json";
+
 /// The path under which HTTP+JSON is served.
 pub const HTTP_JSON_PATH: &str = "/a2a";
 
@@ -49,15 +53,34 @@ pub fn router(service: Arc<dyn A2aService>) -> Router {
 
 /// Builds the routes of an agent with limits of its own.
 pub fn router_with_limits(service: Arc<dyn A2aService>, limits: ServerLimits) -> Router {
-    let endpoint = Arc::new(endpoint::Endpoint::new(service.clone(), limits));
-    let card = well_known::Card::new(service, limits.card_max_age);
+    let endpoint = endpoint::Endpoint::new(service.clone(), limits);
+    routes(endpoint, Arc::new(well_known::Card::new(service, limits.card_max_age)))
+}
+
+/// Builds the routes of an agent that speaks A2A 0.3, 0.2 and 0.1 as well: their JSON-RPC methods at
+/// `/`, 0.3's HTTP+JSON under `/a2a/v1`, its card, with what older clients look for in it, also at
+/// [`OLDER_CARD_PATH`].
+///
+/// A request without a version, which a router of 1.0 alone refuses, is one of an older version.
+/// Clients of 0.1 make the ids of their Tasks. A Task is found again by a context that is made of
+/// such an id, so the service has to keep the contextId that a Message brings, and to list Tasks by
+/// it. Where they would open a finished Task again, a new one begins under the same id.
+pub fn router_with_older_versions(service: Arc<dyn A2aService>, limits: ServerLimits) -> Router {
+    let endpoint = endpoint::Endpoint::new(service.clone(), limits).with_older_versions();
+    let card = well_known::Card::new(service, limits.card_max_age).with_older_fields();
+    let card = Arc::new(card);
+    let older = get(well_known::answer).with_state(Arc::clone(&card));
+    routes(endpoint, card).route(OLDER_CARD_PATH, older)
+}
+
+fn routes(endpoint: endpoint::Endpoint, card: Arc<well_known::Card>) -> Router {
     Router::new()
         .route("/", post(jsonrpc::answer))
         .route(HTTP_JSON_PATH, any(rest::answer))
         .route(&format!("{HTTP_JSON_PATH}/{{*path}}"), any(rest::answer))
         .route(GRPC_PATH, post(grpc::answer))
-        .with_state(endpoint)
-        .route(CARD_PATH, get(well_known::answer).with_state(Arc::new(card)))
+        .with_state(Arc::new(endpoint))
+        .route(CARD_PATH, get(well_known::answer).with_state(card))
 }
 
 /// Returns what a card says of a binding of [`router`], given the URL at which the router is

@@ -110,6 +110,14 @@ pub enum SignatureError {
     /// The JSON is no card.
     #[error("the card cannot be signed: {0}")]
     Card(#[from] CardError),
+    /// The card is one of an older version, of which a signature over 1.0's form would say nothing.
+    #[error(
+        "the card cannot be signed: it is written in A2A {version}; an A2A 1.0 card lists its addresses in supportedInterfaces"
+    )]
+    Older {
+        /// Its version.
+        version: String,
+    },
     /// A private key cannot be read.
     #[error("{from} holds no private key that cards can be signed with: {why}")]
     PrivateKey {

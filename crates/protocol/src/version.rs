@@ -20,6 +20,10 @@ pub struct Version {
 }
 
 impl Version {
+    /// The first version that was published.
+    pub const V0_1: Version = Version { major: 0, minor: 1 };
+    /// The version that 0.3 continues.
+    pub const V0_2: Version = Version { major: 0, minor: 2 };
     /// What an absent or empty version means (A2A §3.6.2).
     pub const V0_3: Version = Version { major: 0, minor: 3 };
     /// The version this crate is written for.

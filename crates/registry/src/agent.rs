@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use protocol::v1::AgentCard;
 
-use crate::{CardDigest, Curation};
+use crate::{Access, CardDigest, Curation};
 
 /// Holds what the planner has to know of one agent of the directory.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,6 +28,8 @@ pub struct Agent {
     pub notes: Option<String>,
     /// Which of several fitting agents is taken: the larger number.
     pub priority: i32,
+    /// What it is called with.
+    pub access: Access,
 }
 
 impl Agent {
@@ -45,6 +47,7 @@ impl Agent {
             owner: None,
             notes: None,
             priority: 0,
+            access: Access::default(),
         }
     }
 

@@ -203,6 +203,8 @@ fn replace_details(old: &mut Details, new: &Details, what: &mut Vec<String>) {
     replace(&mut old.owner, &new.owner, "owner", what);
     replace(&mut old.notes, &new.notes, "notes", what);
     replace(&mut old.priority, &new.priority, "priority", what);
+    replace(&mut old.credentials, &new.credentials, "credentials", what);
+    replace(&mut old.origins, &new.origins, "origins", what);
 }
 
 fn replace<T: PartialEq + Clone>(old: &mut T, new: &T, name: &str, what: &mut Vec<String>) {

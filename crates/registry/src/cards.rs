@@ -3,10 +3,11 @@ use std::time::{Duration, Instant};
 
 use moka::Expiry;
 use moka::future::Cache;
+use protocol::auth::Vault;
 use protocol::card::{self, CardError, FetchedCard};
 use protocol::outbound::Outbound;
 
-use crate::{Agent, CardDigest};
+use crate::{Access, Agent, CardDigest};
 
 /// Fetches Agent Cards and remembers them for as long as their servers say (A2A §8.6.2).
 ///
@@ -71,6 +72,21 @@ impl Cards {
     pub async fn get_now(&self, url: &str) -> Result<Arc<FetchedCard>, Arc<CardError>> {
         self.fresh.invalidate(url).await;
         self.get(url).await
+    }
+
+    /// The card of the agent at a URL as it is now, behind authentication if need be. It is not
+    /// remembered: who asks next may have no credentials.
+    ///
+    /// # Errors
+    /// Those of [`card::fetch_with_keyring`].
+    pub(crate) async fn get_with(
+        &self,
+        url: &str,
+        access: &Access,
+        name: &str,
+    ) -> Result<Arc<FetchedCard>, Arc<CardError>> {
+        let keyring = access.keyring(&self.outbound, name, None, Vault::none());
+        Ok(Arc::new(card::fetch_with_keyring(&keyring, url).await?))
     }
 
     /// The agent at a URL, as a workflow's own `agents` and `url` selectors name one: approved

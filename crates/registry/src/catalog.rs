@@ -1,5 +1,7 @@
 //! Files that list agents: a catalog, a JSON array of cards, or one card.
 
+mod credentials;
+
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -50,8 +52,8 @@ pub struct Listing {
     pub entries: Vec<Entry>,
 }
 
-/// Reads a catalog (`agents: [{name?, url | card, tags, aliases, owner, notes, priority}]`), a list
-/// of cards, or one card; YAML or JSON.
+/// Reads a catalog (`agents: [{name?, url | card, tags, aliases, owner, notes, priority,
+/// credentials, origins}]`), a list of cards, or one card; YAML or JSON.
 ///
 /// # Errors
 /// Everything the file is wrong about. Whether the cards can be fetched and read is found later.
@@ -60,7 +62,7 @@ pub fn read(source: Source) -> Result<Listing, Problems> {
         Ok(root) => root,
         Err(diagnostics) => return Err(Problems { source_file: source, diagnostics }),
     };
-    let mut reader = Reader { problems: Vec::new() };
+    let mut reader = Reader { source: &source, problems: Vec::new() };
     let is_catalog = root.get("agents").is_some();
     let entries = match &root.value {
         Value::Mapping(fields) if is_catalog => reader.catalog(fields),
@@ -72,10 +74,11 @@ pub fn read(source: Source) -> Result<Listing, Problems> {
         }
     };
     reader.repeated_names(&entries);
-    if reader.problems.is_empty() {
+    let diagnostics = reader.problems;
+    if diagnostics.is_empty() {
         return Ok(Listing { source, root, is_catalog, entries });
     }
-    Err(Problems { source_file: source, diagnostics: reader.problems })
+    Err(Problems { source_file: source, diagnostics })
 }
 
 /// The folder that paths in a file are relative to.
@@ -100,11 +103,12 @@ fn neither(root: &Node) -> Diagnostic {
         )
 }
 
-struct Reader {
+struct Reader<'s> {
+    source: &'s Source,
     problems: Vec<Diagnostic>,
 }
 
-impl Reader {
+impl Reader<'_> {
     fn catalog(&mut self, fields: &[Field]) -> Vec<Entry> {
         let mut entries = Vec::new();
         for field in fields {
@@ -133,8 +137,18 @@ impl Reader {
     }
 
     fn entry(&mut self, at: usize, item: &Node) -> Option<Entry> {
-        const KEYS: [&str; 8] =
-            ["name", "url", "card", "tags", "aliases", "owner", "notes", "priority"];
+        const KEYS: [&str; 10] = [
+            "name",
+            "url",
+            "card",
+            "tags",
+            "aliases",
+            "owner",
+            "notes",
+            "priority",
+            "credentials",
+            "origins",
+        ];
         let Some(fields) = item.as_mapping() else {
             let diagnostic =
                 Diagnostic::error("catalog::wrong-type", "an agent of a catalog is a mapping")
@@ -154,6 +168,8 @@ impl Reader {
                 "owner" => entry.details.owner = self.text(field),
                 "notes" => entry.details.notes = self.text(field),
                 "priority" => entry.details.priority = self.priority(field),
+                "credentials" => entry.details.credentials = self.credentials(field),
+                "origins" => entry.details.origins = self.origins(field),
                 _ => self.unknown_key(field, "an agent of a catalog", &KEYS),
             }
         }

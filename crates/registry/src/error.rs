@@ -4,7 +4,7 @@ use document::Problems;
 use protocol::card::CardError;
 use store::StoreError;
 
-use crate::TransitionError;
+use crate::{Curation, TransitionError};
 
 /// Says why the directory did not do what it was asked for.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -62,6 +62,18 @@ pub enum RegistryError {
         name: String,
         /// What is wrong.
         why: String,
+    },
+
+    /// Credentials are for approved agents alone.
+    #[error(
+        "the credentials of `{name}` are withheld, because it is {standing}; \
+         `convoke agents approve {name}` lets it be called"
+    )]
+    Withheld {
+        /// The agent.
+        name: String,
+        /// How it stands.
+        standing: Curation,
     },
 
     /// Others kept changing the same agents.

@@ -8,7 +8,7 @@ use protocol::card::CardError;
 
 use crate::apply::{Missed, Wanted};
 use crate::catalog::{CardAt, Entry, Listing, folder_of};
-use crate::{Cards, Details, Finding, Index, RegistryError, lint, name};
+use crate::{Access, Cards, Details, Finding, Index, RegistryError, lint, name};
 
 /// How many cards are fetched at once.
 const FETCHES: usize = 16;
@@ -42,7 +42,12 @@ pub(crate) async fn take_url(
     cards: &Cards,
     index: &Index,
 ) -> Result<Wanted, RegistryError> {
-    let fetched = cards.get_now(url).await?;
+    let access = access(url, asked_name, details.as_ref(), index);
+    let fetched = if access.credentials.is_empty() {
+        cards.get_now(url).await?
+    } else {
+        cards.get_with(url, &access, asked_name.unwrap_or(url)).await?
+    };
     let name = match asked_name {
         Some(name) => name.to_owned(),
         None => {
@@ -58,6 +63,16 @@ pub(crate) async fn take_url(
         details,
         findings: lint(&fetched.card, Some(&fetched.url)),
     })
+}
+
+/// What a card is fetched with: what its entry says now, else what the directory has for its URL.
+fn access(url: &str, name: Option<&str>, details: Option<&Details>, index: &Index) -> Access {
+    if let Some(details) = details {
+        return Access::of(details, url, None);
+    }
+    let known = name.and_then(|name| index.by_name(name)).or_else(|| index.by_url(url));
+    // A name that moves to another URL does not take its credentials along: they go to its origins.
+    known.map(|agent| agent.access.clone()).unwrap_or_default()
 }
 
 async fn read_entry(

@@ -8,6 +8,7 @@
 //! Decisions are pure and take the time as data: [`History::transition`], [`Drift::between`], and
 //! what a catalog means for the directory as it is (`apply.rs`).
 
+mod access;
 mod agent;
 mod apply;
 mod cards;
@@ -18,6 +19,7 @@ mod drift;
 mod error;
 mod index;
 mod intake;
+mod keyrings;
 mod lint;
 mod name;
 mod record;
@@ -25,6 +27,7 @@ mod registry;
 mod report;
 mod search;
 
+pub use access::Access;
 pub use agent::Agent;
 pub use apply::ApplyOptions;
 pub use cards::{Cards, fetch_agent};
@@ -34,6 +37,7 @@ pub use digest::{CardDigest, NotADigest};
 pub use drift::Drift;
 pub use error::RegistryError;
 pub use index::{Hit, Index};
+pub use keyrings::Keyrings;
 pub use lint::{Finding, is_media_type, lint};
 pub use record::{AGENTS, Details, Record};
 pub use registry::{Registry, Removed};

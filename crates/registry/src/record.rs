@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use protocol::auth::{Credential, Origin};
 use protocol::v1::AgentCard;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::{AccountId, Expect, Row, Table, Tags, Version, Write};
 
-use crate::{Agent, CardDigest, Curation, History, RegistryError};
+use crate::{Access, Agent, CardDigest, Curation, History, RegistryError};
 
 /// Where records are kept.
 pub const AGENTS: Table = Table::new("agents");
@@ -25,6 +26,10 @@ pub struct Details {
     pub notes: Option<String>,
     /// Which of several fitting agents is taken: the larger number.
     pub priority: i32,
+    /// What it is called with: where the secrets are kept, never the secrets.
+    pub credentials: Vec<Credential>,
+    /// Where else than to the origin of its URL the credentials may go.
+    pub origins: Vec<Origin>,
 }
 
 /// Keeps one agent with its history: a row of the table `agents`, in JSON.
@@ -83,9 +88,11 @@ impl Record {
     /// As [`Record::read_card`].
     pub fn to_agent(&self) -> Result<Agent, RegistryError> {
         let details = self.details.clone();
+        let card = self.read_card()?;
         Ok(Agent {
             name: self.name.clone(),
-            card: Arc::new(self.read_card()?),
+            access: Access::of(&self.details, &self.asked_url, Some(&card)),
+            card: Arc::new(card),
             digest: self.digest,
             url: self.url.clone(),
             curation: self.standing(),

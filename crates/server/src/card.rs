@@ -9,13 +9,13 @@ use protocol::{
     v1::{AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill},
 };
 
-use crate::Workflows;
+use crate::{Delegation, Workflows};
 
 const TEXT: &str = "text/plain";
 const JSON: &str = "application/json";
 
 /// The card of an orchestrator of these workflows that is reached at `public_url`.
-pub(crate) fn card(workflows: &Workflows, public_url: &str) -> AgentCard {
+pub(crate) fn card(workflows: &Workflows, delegation: &Delegation, public_url: &str) -> AgentCard {
     AgentCard {
         name: "Convoke".to_owned(),
         description: "Runs workflows over other agents; each skill is one workflow.".to_owned(),
@@ -23,13 +23,17 @@ pub(crate) fn card(workflows: &Workflows, public_url: &str) -> AgentCard {
         supported_interfaces: interfaces(public_url),
         capabilities: Some(AgentCapabilities {
             streaming: Some(true),
-            push_notifications: Some(false),
+            push_notifications: Some(true),
             extensions: vec![extension()],
             extended_agent_card: Some(false),
         }),
         default_input_modes: defaults(workflows, Workflow::input_modes),
         default_output_modes: defaults(workflows, Workflow::output_modes),
-        skills: workflows.iter().map(|workflow| skill(workflow)).collect(),
+        skills: workflows
+            .iter()
+            .map(|workflow| skill(workflow))
+            .chain(delegation.skill())
+            .collect(),
         ..AgentCard::default()
     }
 }

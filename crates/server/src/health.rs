@@ -56,7 +56,7 @@ mod tests {
     use store::{AccountId, OpenOptions, SqliteStore};
 
     use super::*;
-    use crate::Workflows;
+    use crate::{Delegation, Workflows};
 
     async fn answered(health: &Arc<Health>) -> (StatusCode, serde_json::Value) {
         let (head, body) = ready(State(Arc::clone(health))).await.into_parts();
@@ -71,7 +71,11 @@ mod tests {
         let outbound = Outbound::new(Policy::loopback()).unwrap();
         let executor = Executor::open(Arc::new(store), outbound, AccountId::new("local")).await;
         let executor = Arc::new(executor.unwrap());
-        let offer = Arc::new(Offer::new(Workflows::default(), "http://localhost".to_owned()));
+        let offer = Arc::new(Offer::new(
+            Workflows::default(),
+            Delegation::Off,
+            "http://localhost".to_owned(),
+        ));
         let health = Arc::new(Health { executor: Arc::clone(&executor), offer });
         let (status, body) = answered(&health).await;
         assert_eq!((status, &body["trouble"]), (StatusCode::OK, &serde_json::Value::Null));

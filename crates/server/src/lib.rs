@@ -5,6 +5,7 @@
 
 mod bind;
 mod card;
+mod delegate;
 mod drive;
 mod error;
 mod folder;
@@ -16,17 +17,23 @@ pub mod local;
 mod media;
 mod offer;
 mod orchestrator;
+mod private;
+mod push;
 mod receive;
+mod relay;
 mod serve;
 mod settings;
 mod tail;
 mod view;
+pub mod webhook;
 mod workflows;
 
 pub use bind::{BindError, bind};
+pub use delegate::Delegation;
 pub use folder::Folder;
 pub use hosts::Hosts;
 pub use orchestrator::{Offering, Orchestrator, Parts};
+pub use push::{DeliveryReport, DeliveryState, Position, PushParts, deliveries, retry_deliveries};
 pub use serve::{ServeError, serve};
-pub use settings::Settings;
+pub use settings::{PushSettings, Settings};
 pub use workflows::Workflows;

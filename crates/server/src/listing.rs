@@ -8,6 +8,7 @@ use protocol::{
 use store::Cursor;
 
 use crate::{
+    delegate,
     error::wire,
     view::{self, Extent},
 };
@@ -70,6 +71,8 @@ async fn task(runs: &Runs, row: &RunSummary, extent: Extent) -> Result<Task, Exe
         row.state,
         RunState::Submitted | RunState::Working | RunState::Completed | RunState::Canceled
     );
+    // What the agent of a relay says stands in the journal.
+    let has_words = has_words || row.workflow.as_deref() == Some(delegate::NAME);
     if extent.history == Some(0) && !extent.artifacts && !has_words {
         let status = view::plain_status(row.state, row.updated_at);
         let task = Task::new(row.id.as_str(), row.context_id.as_str(), status);

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use protocol::v1::AgentCard;
 
-use crate::{Workflows, card};
+use crate::{Delegation, Workflows, card};
 
 /// The workflows at one moment, and the card of that moment.
 pub(crate) struct Offered {
@@ -15,14 +15,15 @@ pub(crate) struct Offered {
 /// What is offered now. Whoever has looked keeps what was there then.
 pub(crate) struct Offer {
     public_url: String,
+    delegation: Delegation,
     now: RwLock<Arc<Offered>>,
 }
 
 impl Offer {
-    /// Offers workflows under a URL.
-    pub(crate) fn new(workflows: Workflows, public_url: String) -> Self {
-        let now = offered(workflows, &public_url);
-        Self { public_url, now: RwLock::new(now) }
+    /// Offers workflows, and perhaps to pass Messages on, under a URL.
+    pub(crate) fn new(workflows: Workflows, delegation: Delegation, public_url: String) -> Self {
+        let now = offered(workflows, &delegation, &public_url);
+        Self { public_url, delegation, now: RwLock::new(now) }
     }
 
     /// What is offered now.
@@ -30,14 +31,19 @@ impl Offer {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Whether Messages are passed on.
+    pub(crate) fn delegation(&self) -> &Delegation {
+        &self.delegation
+    }
+
     /// Offers other workflows from now on.
     pub(crate) fn change(&self, workflows: Workflows) {
-        let next = offered(workflows, &self.public_url);
+        let next = offered(workflows, &self.delegation, &self.public_url);
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = next;
     }
 }
 
-fn offered(workflows: Workflows, public_url: &str) -> Arc<Offered> {
-    let card = Arc::new(card::card(&workflows, public_url));
+fn offered(workflows: Workflows, delegation: &Delegation, public_url: &str) -> Arc<Offered> {
+    let card = Arc::new(card::card(&workflows, delegation, public_url));
     Arc::new(Offered { workflows, card })
 }

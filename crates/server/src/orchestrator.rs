@@ -9,20 +9,25 @@ use protocol::{
     error::Error,
     service::{A2aService, Call, EventStream},
     v1::{
-        AgentCard, CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse,
-        SendMessageRequest, SendMessageResponse, StreamResponse, SubscribeToTaskRequest, Task,
+        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
+        GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, Message, SendMessageRequest, SendMessageResponse,
+        StreamResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
     },
 };
 use registry::Registry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Folder, Settings, Workflows,
+    Folder, PushParts, ServeError, Settings, Workflows,
     error::{ended, wire},
     folder::LOOK,
     listing,
     offer::Offer,
+    push::Push,
     receive::Receiver,
+    relay,
     tail::Tail,
     view::{self, Extent},
 };
@@ -40,6 +45,8 @@ pub struct Parts {
     pub offering: Offering,
     /// The URL under which clients reach it: decides every URL on the card.
     pub public_url: String,
+    /// What delivers notifications.
+    pub push: PushParts,
     /// What its operator decides.
     pub settings: Settings,
     /// Ends calls that wait.
@@ -57,6 +64,7 @@ pub enum Offering {
 /// Runs workflows for whoever sends it a Message.
 pub struct Orchestrator {
     receiver: Arc<Receiver>,
+    push: Arc<Push>,
     /// Where the offer comes from, while nobody watches it.
     folder: Option<Folder>,
     settings: Settings,
@@ -68,18 +76,23 @@ pub struct Orchestrator {
 
 impl Orchestrator {
     /// Puts an orchestrator together.
-    #[must_use]
-    pub fn new(parts: Parts) -> Self {
-        let Parts { executor, registry, offering, public_url, mut settings, stop } = parts;
+    ///
+    /// # Errors
+    /// [`ServeError::Keys`] when there is no key to sign notifications with.
+    pub fn new(parts: Parts) -> Result<Self, ServeError> {
+        let Parts { executor, registry, offering, public_url, push, mut settings, stop } = parts;
+        let push = Push::open(push, executor.runs(), &public_url, settings.push)?;
         settings.hosts = settings.hosts.with_url(&public_url);
         let (workflows, folder) = match offering {
             Offering::Fixed(workflows) => (workflows, None),
             Offering::Folder(folder) => (folder.workflows(), Some(folder)),
         };
-        let offer = Arc::new(Offer::new(workflows, public_url));
+        let delegation = std::mem::take(&mut settings.delegation);
+        let offer = Arc::new(Offer::new(workflows, delegation, public_url));
         let remember = settings.remember;
         let receiver = Arc::new(Receiver { executor, registry, offer, remember });
-        Self { receiver, folder, settings, tasks: TaskTracker::new(), stop }
+        let (push, tasks) = (Arc::new(push), TaskTracker::new());
+        Ok(Self { receiver, push, folder, settings, tasks, stop })
     }
 
     /// Follows the folder of workflows for as long as it is polled; without one, waits for ever.
@@ -113,6 +126,10 @@ impl Orchestrator {
         &self.receiver.offer
     }
 
+    pub(crate) fn push(&self) -> &Arc<Push> {
+        &self.push
+    }
+
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -141,8 +158,27 @@ impl Orchestrator {
 
     async fn receive(&self, call: &Call, request: SendMessageRequest) -> Result<Tail, Error> {
         let (receiver, tenant) = (Arc::clone(&self.receiver), call.tenant.clone());
-        let id = self.to_its_end(async move { receiver.receive(&tenant, request).await }).await?;
+        let (push, wanted) = (Arc::clone(&self.push), self.push.wanted(&request).await?);
+        let received = async move {
+            let id = receiver.receive(&tenant, request).await?;
+            // Nobody is told of the Task before its webhook is known. A crash in between leaves the client without
+            // an answer, and its Message, sent again, finds the Task and registers the webhook.
+            if let Some(wanted) = wanted {
+                push.register_for(&id, wanted).await?;
+            }
+            Ok(id)
+        };
+        let id = self.to_its_end(received).await?;
         self.tail(&id).await
+    }
+
+    /// Withholds a relay until its agent has said something, and returns that when it is a Message of its own.
+    async fn answered(&self, tail: &mut Tail) -> Result<Option<Message>, Error> {
+        self.waited(tail.heard()).await?;
+        match &tail.record {
+            TaskRecord::Run(recorded) => relay::direct(tail.runs(), recorded).await,
+            TaskRecord::Opening(_) => Ok(None),
+        }
     }
 
     async fn tail(&self, id: &RunId) -> Result<Tail, Error> {
@@ -182,6 +218,9 @@ impl A2aService for Orchestrator {
     ) -> Result<SendMessageResponse, Error> {
         let configuration = request.configuration.clone().unwrap_or_default();
         let mut tail = self.receive(call, request).await?;
+        if let Some(message) = self.answered(&mut tail).await? {
+            return Ok(message.into());
+        }
         if !configuration.return_immediately {
             self.waited(tail.settled()).await?;
         }
@@ -194,7 +233,10 @@ impl A2aService for Orchestrator {
         request: SendMessageRequest,
     ) -> Result<EventStream, Error> {
         let configuration = request.configuration.clone().unwrap_or_default();
-        let tail = self.receive(call, request).await?;
+        let mut tail = self.receive(call, request).await?;
+        if let Some(message) = self.answered(&mut tail).await? {
+            return Ok(stream::once(async { Ok(message.into()) }).boxed());
+        }
         events(tail, Extent::with_history(configuration.history_length)).await
     }
 
@@ -245,6 +287,42 @@ impl A2aService for Orchestrator {
             return Err(ended(tail.record.id(), tail.record.state()));
         }
         events(tail, Extent::with_history(None)).await
+    }
+
+    async fn create_task_push_notification_config(
+        &self,
+        _call: &Call,
+        request: TaskPushNotificationConfig,
+    ) -> Result<TaskPushNotificationConfig, Error> {
+        let tail = self.named(&request.task_id).await?;
+        self.push.register(&tail.record, request).await
+    }
+
+    async fn get_task_push_notification_config(
+        &self,
+        _call: &Call,
+        request: GetTaskPushNotificationConfigRequest,
+    ) -> Result<TaskPushNotificationConfig, Error> {
+        let tail = self.named(&request.task_id).await?;
+        self.push.get(tail.record.id(), &request.id).await
+    }
+
+    async fn list_task_push_notification_configs(
+        &self,
+        _call: &Call,
+        request: ListTaskPushNotificationConfigsRequest,
+    ) -> Result<ListTaskPushNotificationConfigsResponse, Error> {
+        let tail = self.named(&request.task_id).await?;
+        self.push.page(tail.record.id(), request).await
+    }
+
+    async fn delete_task_push_notification_config(
+        &self,
+        _call: &Call,
+        request: DeleteTaskPushNotificationConfigRequest,
+    ) -> Result<(), Error> {
+        let tail = self.named(&request.task_id).await?;
+        self.push.remove(tail.record.id(), &request.id).await
     }
 }
 

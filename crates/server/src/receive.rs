@@ -43,6 +43,8 @@ struct Received<'a> {
     message: &'a Message,
     /// The workflow that it or its request names.
     named: Option<&'a Arc<Workflow>>,
+    /// What it starts when it is meant for an agent.
+    relay: Option<&'a Arc<Workflow>>,
     /// Media types that its sender accepts; empty accepts any.
     accepts: &'a [String],
     /// What can be started.
@@ -58,7 +60,12 @@ impl Receiver {
         request: SendMessageRequest,
     ) -> Result<RunId, Error> {
         let offered = self.offer.now();
-        let named = named(&offered.workflows, tenant, &request)?;
+        let index = self.registry.index();
+        let relay = self.offer.delegation().meant(&index, tenant, &request)?;
+        let named = match relay {
+            Some(_) => None,
+            None => named(&offered.workflows, tenant, &request)?,
+        };
         let Some(message) = &request.message else {
             return Err(Error::invalid_field("message", "is required"));
         };
@@ -72,8 +79,14 @@ impl Receiver {
                 self.go_on_driving(&id).await;
                 return Ok(id);
             }
-            let received =
-                Received { message, named, accepts, offered: &offered, once: once.as_ref() };
+            let received = Received {
+                message,
+                named,
+                relay: relay.as_ref(),
+                accepts,
+                offered: &offered,
+                once: once.as_ref(),
+            };
             match self.take(received).await {
                 Err(NotTaken::Inside(error)) if has_moved(&error) && tried < TRIES => (),
                 done => return done.map_err(NotTaken::told),
@@ -105,7 +118,10 @@ impl Receiver {
     async fn take(&self, received: Received<'_>) -> Result<RunId, NotTaken> {
         let task_id = &received.message.task_id;
         if task_id.is_empty() {
-            return self.begin(None, received).await;
+            return match received.relay {
+                Some(workflow) => self.relay(workflow, received).await,
+                None => self.begin(None, received).await,
+            };
         }
         let id: RunId = task_id.parse().map_err(|_| Error::task_not_found(task_id))?;
         self.go_on(&id, received).await
@@ -200,11 +216,45 @@ impl Receiver {
                 let context_id = context_id.filter(|context| !context.is_empty());
                 let accepts = received.accepts.to_vec();
                 let once = received.once.cloned();
-                let new =
-                    NewRun { plan, inputs, start, message, context_id, opening, accepts, once };
+                let new = NewRun {
+                    plan,
+                    inputs,
+                    start,
+                    message,
+                    context_id,
+                    opening,
+                    accepts,
+                    relay: false,
+                    once,
+                };
                 Ok(self.executor.start(new).await?)
             }
         }
+    }
+
+    /// Passes a Message on to an agent.
+    async fn relay(
+        &self,
+        workflow: &Arc<Workflow>,
+        received: Received<'_>,
+    ) -> Result<RunId, NotTaken> {
+        let plan = bind(&self.registry, workflow).await.map_err(|why| match why {
+            BindError::Unreachable(_) => Error::unavailable(why.to_string(), None),
+            BindError::NoAgent(_) => Error::unsupported(why.to_string()),
+        })?;
+        let context_id = Some(received.message.context_id.clone());
+        let new = NewRun {
+            plan: Arc::new(plan),
+            inputs: serde_json::Map::new(),
+            start: received.message.parts.clone(),
+            message: Some(received.message.clone()),
+            context_id: context_id.filter(|context| !context.is_empty()),
+            opening: None,
+            accepts: received.accepts.to_vec(),
+            relay: true,
+            once: received.once.cloned(),
+        };
+        Ok(self.executor.start(new).await?)
     }
 
     async fn said(&self, opening: &Opening) -> Result<Vec<Message>, ExecutorError> {

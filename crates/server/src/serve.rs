@@ -1,6 +1,6 @@
 //! From a listener to an orderly end.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use executor::ExecutorError;
 use tokio::net::TcpListener;
@@ -20,6 +20,18 @@ pub enum ServeError {
     /// The runs.
     #[error(transparent)]
     Executor(#[from] ExecutorError),
+    /// The file with the keys that notifications are signed with.
+    #[error(
+        "{} cannot be used: {why}; bring it back as it was, or move it away for a new key, which receivers of \
+         notifications learn of by themselves",
+        .path.display()
+    )]
+    Keys {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 /// Serves an orchestrator until it is told to stop, or may drive runs no more. Then nothing new is accepted, event
@@ -36,9 +48,15 @@ pub async fn serve(
     let orchestrator = Arc::new(orchestrator);
     let executor = Arc::clone(orchestrator.executor());
     let settings = orchestrator.settings();
-    let router = protocol::server::router_with_limits(orchestrator.clone(), settings.limits)
-        .merge(health::router(Arc::clone(&executor), Arc::clone(orchestrator.offer())));
+    let routes = match settings.older_versions {
+        true => protocol::server::router_with_older_versions,
+        false => protocol::server::router_with_limits,
+    };
+    let router = routes(orchestrator.clone(), settings.limits)
+        .merge(health::router(Arc::clone(&executor), Arc::clone(orchestrator.offer())))
+        .merge(orchestrator.push().keys().router());
     let router = hosts::guard(router, settings.hosts.clone());
+    let courier = tokio::spawn(Arc::clone(orchestrator.push()).deliver(stop.clone()));
     let mut serving = std::pin::pin!(protocol::server::serve(listener, router, stop.clone()));
     let (served, is_lost) = tokio::select! {
         served = &mut serving => (served, false),
@@ -48,6 +66,11 @@ pub async fn serve(
         }
         never = &mut watching => match never {},
     };
+    // It ends with the server, also when that ended by itself.
+    stop.cancel();
+    if courier.await.is_err() {
+        tracing::error!("delivering notifications broke down; it goes on after the next start");
+    }
     if tokio::time::timeout(FINISH, orchestrator.finish()).await.is_err() {
         tracing::warn!(
             "what some calls have begun is not done yet; it goes on after the next start"

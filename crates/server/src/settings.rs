@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use protocol::limits::ServerLimits;
 
-use crate::Hosts;
+use crate::{Delegation, Hosts};
 
 /// Settings of a server; each has a default.
 #[derive(Clone, Debug)]
@@ -15,15 +15,55 @@ pub struct Settings {
     pub hosts: Hosts,
     /// For how long an equal Message counts as the same one; `None` takes each Message as new.
     pub remember: Option<Duration>,
+    /// Whether Messages are passed on to agents of the directory.
+    pub delegation: Delegation,
+    /// Whether A2A 0.3, 0.2 and 0.1 are spoken besides 1.0.
+    pub older_versions: bool,
+    /// How notifications are delivered.
+    pub push: PushSettings,
+}
+
+/// How push notifications are delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PushSettings {
+    /// How often one notification is sent until its webhook counts as gone. Default 20.
+    pub attempts: u32,
+    /// How long that is tried at most. Default one day.
+    pub give_up_after: Duration,
+    /// How many notifications are under way at once, a quarter of them to one host at most. Default 32.
+    pub at_once: usize,
+    /// Whether a webhook has to answer a challenge before it is registered. Default no.
+    pub verify_url: bool,
+    /// How long a configuration is kept once nothing more is delivered to it. Default one day.
+    pub keep: Duration,
+    /// How long one key signs. Default 90 days.
+    pub key_max_age: Duration,
+}
+
+impl Default for PushSettings {
+    fn default() -> Self {
+        let day = Duration::from_hours(24);
+        Self {
+            attempts: 20,
+            give_up_after: day,
+            at_once: 32,
+            verify_url: false,
+            keep: day,
+            key_max_age: day * 90,
+        }
+    }
 }
 
 impl Default for Settings {
-    /// Loopback only, Messages remembered for an hour.
+    /// Loopback only, A2A 1.0 alone, Messages remembered for an hour, none passed on.
     fn default() -> Self {
         Self {
             limits: ServerLimits::default(),
             hosts: Hosts::default(),
             remember: Some(Duration::from_hours(1)),
+            delegation: Delegation::default(),
+            older_versions: false,
+            push: PushSettings::default(),
         }
     }
 }

@@ -3,6 +3,9 @@
 use std::{collections::VecDeque, time::Duration};
 
 use executor::{ExecutorError, RunId, Runs, TaskRecord, run::RunEvent};
+use store::Seq;
+
+use crate::relay;
 
 /// How long one wait for news lasts before the next one begins.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,6 +27,12 @@ impl Tail {
         Ok(Self { runs, record, news: VecDeque::new() })
     }
 
+    /// Begins with the Task as it was after an event.
+    pub(crate) async fn after(runs: Runs, id: &RunId, seq: Seq) -> Result<Self, ExecutorError> {
+        let record = runs.task_as_of(id, seq).await?;
+        Ok(Self { runs, record, news: VecDeque::new() })
+    }
+
     /// What it reads from.
     pub(crate) fn runs(&self) -> &Runs {
         &self.runs
@@ -39,6 +48,14 @@ impl Tail {
             let (id, seq) = (self.record.id(), self.record.seq());
             self.news = self.runs.news(id, seq, PATIENCE).await?.into();
         }
+    }
+
+    /// Waits until the agent of a relay has said something; at once for any other run.
+    pub(crate) async fn heard(&mut self) -> Result<(), ExecutorError> {
+        while matches!(&self.record, TaskRecord::Run(recorded) if relay::is_silent(recorded)) {
+            self.next().await?;
+        }
+        Ok(())
     }
 
     /// Waits until the Task has ended, or asks for something.

@@ -18,6 +18,8 @@ use protocol::{
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use crate::relay;
+
 /// How much of a Task is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
@@ -94,6 +96,11 @@ async fn status(
     record: &TaskRecord,
     at: Timestamp,
 ) -> Result<TaskStatus, ExecutorError> {
+    if let TaskRecord::Run(recorded) = record
+        && let Some(status) = relay::status(runs, recorded, at).await?
+    {
+        return Ok(status);
+    }
     let state = record.state();
     let status = TaskStatus::new(state.task_state(), at);
     let message = match record {
@@ -159,16 +166,21 @@ pub(crate) async fn updates(
     event: &RunEvent,
 ) -> Result<Vec<StreamResponse>, ExecutorError> {
     let mut updates: Vec<StreamResponse> = Vec::new();
+    let mut relayed = None;
     if let TaskRecord::Run(recorded) = record {
+        relayed = Some(recorded).filter(|recorded| recorded.run.is_relay());
         let told = artifact_updates(runs, recorded, event).await?;
         updates.extend(told.into_iter().map(|update| addressed(record, update).into()));
     }
-    if is_news(event) {
+    if relayed.map_or_else(|| is_news(event), |recorded| relay::is_news(recorded, event)) {
         let update = TaskStatusUpdateEvent {
             task_id: record.id().to_string(),
             context_id: record.context_id().to_owned(),
             status: Some(status(runs, record, record.now()).await?),
-            metadata: step_metadata(record, event).map(Struct),
+            metadata: match relayed {
+                Some(_) => None,
+                None => step_metadata(record, event).map(Struct),
+            },
         };
         updates.push(update.into());
     }
@@ -230,6 +242,7 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::ContextRefused { .. }
         | RunEvent::AttemptBound { .. }
         | RunEvent::ArtifactChunked { .. }
+        | RunEvent::AttemptReported { .. }
         | RunEvent::AnswerDelivered { .. } => false,
     }
 }

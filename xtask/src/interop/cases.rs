@@ -5,11 +5,10 @@ use serde_json::Value;
 
 use super::{
     answers::{self, list, step_of},
+    listening::Agent,
     peers::Peers,
 };
 
-const MIXED: &str = "tests/interop/mixed.yaml";
-const ASKING: &str = "tests/interop/asking.yaml";
 /// What an agent of `asking.yaml` asks.
 const QUESTION: &str = "For whom?";
 const TEXT: &str = "hello from Convoke";
@@ -43,25 +42,30 @@ pub(super) fn send(peers: &Peers) -> Result<()> {
 /// `send --stream` prints each event of an agent that streams; the others refuse it.
 pub(super) fn stream(peers: &Peers) -> Result<()> {
     for agent in peers.strangers() {
-        let arguments = ["send", "--stream", &agent.url, TEXT];
         if agent.name.ends_with("plain") {
-            let refused = peers.convoke(3, &arguments)?;
+            let refused = peers.convoke(1, &["send", "--stream", &agent.url, TEXT])?;
             let is_right = refused.told.contains("UNSUPPORTED_OPERATION");
             ensure!(is_right, "{} refused with another error: {}", agent.name, refused.told);
             continue;
         }
-        let events = peers.convoke(0, &arguments)?.values;
-        let last = events.last().map(|event| &event["statusUpdate"]["status"]["state"]);
-        let is_completed = last.is_some_and(|state| state == "TASK_STATE_COMPLETED");
-        ensure!(is_completed, "{}'s stream ended with {last:?}", agent.name);
-        answers::check(&agent.name, &put_together(&events), &[TEXT], 0)?;
+        streamed(peers, agent)?;
     }
     Ok(())
 }
 
+/// `send --stream` prints each event of this agent.
+pub(super) fn streamed(peers: &Peers, agent: &Agent) -> Result<()> {
+    let events = peers.convoke(0, &["send", "--stream", &agent.url, TEXT])?.values;
+    let last = events.last().map(|event| &event["statusUpdate"]["status"]["state"]);
+    let is_completed = last.is_some_and(|state| state == "TASK_STATE_COMPLETED");
+    ensure!(is_completed, "{}'s stream ended with {last:?}", agent.name);
+    answers::check(&agent.name, &put_together(&events), &[TEXT], 0)
+}
+
 /// Twelve agents of both SDKs beside Rust ones in one workflow: every artifact of every step.
 pub(super) fn mixed(peers: &Peers) -> Result<()> {
-    let ran = peers.convoke(0, &["run", MIXED, "--input", "topic=otters"])?;
+    let ran =
+        peers.convoke(0, &["run", &peers.workflow("mixed.yaml"), "--input", "topic=otters"])?;
     let run = ran.one()?;
     ensure!(run["state"] == "completed", "the run did not complete: {run:#}");
     let draft = "A draft on otters.";
@@ -91,7 +95,7 @@ pub(super) fn mixed(peers: &Peers) -> Result<()> {
     Ok(())
 }
 
-/// All twelve ask; another branch goes on; each answer reaches the agent that asked.
+/// All ask; another branch goes on; each answer reaches the agent that asked.
 pub(super) fn answer(peers: &Peers) -> Result<()> {
     let run = paused(peers)?;
     let agents: Vec<_> = peers.strangers().collect();
@@ -135,7 +139,7 @@ pub(super) fn cancel(peers: &Peers) -> Result<()> {
             bail!("{} has no Task: {step:#}", agent.name);
         };
         // A Task that still waited would take this for its answer.
-        let late = peers.convoke(3, &["send", &agent.url, "too late", "--task", task])?;
+        let late = peers.convoke(1, &["send", &agent.url, "too late", "--task", task])?;
         let is_right = late.told.contains("UNSUPPORTED_OPERATION");
         ensure!(is_right, "{} refused with another error: {}", agent.name, late.told);
     }
@@ -143,8 +147,8 @@ pub(super) fn cancel(peers: &Peers) -> Result<()> {
 }
 
 /// Starts `asking.yaml` and returns the run's id once everything it can do without answers is done.
-fn paused(peers: &Peers) -> Result<String> {
-    let left = peers.convoke(4, &["run", ASKING])?;
+pub(super) fn paused(peers: &Peers) -> Result<String> {
+    let left = peers.convoke(4, &["run", &peers.workflow("asking.yaml")])?;
     let runs = peers.convoke(0, &["runs", "list", "--limit", "1"])?;
     let newest = &runs.one()?[0];
     let Some(id) = newest["id"].as_str() else { bail!("no run is listed: {newest}") };

@@ -20,6 +20,7 @@ const SCRIPTS: [&str; 4] = ["agents.js", "checks.js", "client.js", "serve.js"];
 pub(super) struct Node {
     program: String,
     folder: PathBuf,
+    source: &'static str,
 }
 
 impl Node {
@@ -28,13 +29,26 @@ impl Node {
     /// # Errors
     /// When Node 18 or npm is missing, or packages cannot be installed.
     pub(super) fn make(target: &Path) -> Result<Self> {
-        let node = Self { program: find_node()?, folder: target.join("interop-node") };
+        Self::make_of(target, "interop-node", SOURCE, &SCRIPTS)
+    }
+
+    /// Makes a folder of this name, for the packages and scripts of a source folder.
+    ///
+    /// # Errors
+    /// As [`Node::make`].
+    pub(super) fn make_of(
+        target: &Path,
+        name: &str,
+        source: &'static str,
+        scripts: &[&str],
+    ) -> Result<Self> {
+        let node = Self { program: find_node()?, folder: target.join(name), source };
         fs::create_dir_all(&node.folder)
             .with_context(|| format!("cannot make {}", node.folder.display()))?;
         if !node.is_installed()? {
             node.install()?;
         }
-        for script in SCRIPTS {
+        for script in scripts {
             node.copy(script)?;
         }
         Ok(node)
@@ -60,7 +74,7 @@ impl Node {
     /// Whether there is an installation that ended well and was for the same files.
     fn is_installed(&self) -> Result<bool> {
         for file in PINNED {
-            let wanted = read(&source(file))?;
+            let wanted = read(&self.source(file))?;
             if fs::read_to_string(self.folder.join(file)).ok() != Some(wanted) {
                 return Ok(false);
             }
@@ -84,16 +98,16 @@ impl Node {
         fs::write(&stamp, "").with_context(|| format!("cannot write {}", stamp.display()))
     }
 
+    fn source(&self, file: &str) -> PathBuf {
+        process::root().join(self.source).join(file)
+    }
+
     fn copy(&self, file: &str) -> Result<()> {
         let target = self.folder.join(file);
-        fs::copy(source(file), &target)
+        fs::copy(self.source(file), &target)
             .with_context(|| format!("cannot write {}", target.display()))?;
         Ok(())
     }
-}
-
-fn source(file: &str) -> PathBuf {
-    process::root().join(SOURCE).join(file)
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -128,7 +142,8 @@ mod tests {
     #[test]
     fn packages_are_installed_again_when_what_is_pinned_changes_or_it_was_broken_off() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let node = Node { program: "node".to_owned(), folder: folder.path().to_owned() };
+        let (program, folder_of) = ("node".to_owned(), folder.path().to_owned());
+        let node = Node { program, folder: folder_of, source: SOURCE };
         let is_installed = || node.is_installed().expect("the pinned files are ours");
         assert!(!is_installed());
         for file in PINNED {
@@ -143,13 +158,16 @@ mod tests {
 
     #[test]
     fn the_lock_pins_every_package_by_digest_and_names_no_registry() {
-        let lock = read(&source("package-lock.json")).expect("it is ours");
-        let lock: serde_json::Value = serde_json::from_str(&lock).expect("npm writes JSON");
-        let packages = lock["packages"].as_object().expect("it lists packages");
-        assert!(packages.contains_key("node_modules/@a2a-js/sdk"));
-        for (name, package) in packages.iter().filter(|(name, _)| !name.is_empty()) {
-            assert!(package["integrity"].is_string(), "{name}");
-            assert!(package["resolved"].is_null(), "{name}");
+        for source in [SOURCE, "tests/interop/v0_3"] {
+            let lock = process::root().join(source).join("package-lock.json");
+            let lock = read(&lock).expect("it is ours");
+            let lock: serde_json::Value = serde_json::from_str(&lock).expect("npm writes JSON");
+            let packages = lock["packages"].as_object().expect("it lists packages");
+            assert!(packages.contains_key("node_modules/@a2a-js/sdk"));
+            for (name, package) in packages.iter().filter(|(name, _)| !name.is_empty()) {
+                assert!(package["integrity"].is_string(), "{name}");
+                assert!(package["resolved"].is_null(), "{name}");
+            }
         }
     }
 }

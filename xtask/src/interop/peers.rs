@@ -18,6 +18,8 @@ use crate::{process, suites::Built};
 
 /// How many agents the scripts of each SDK start: three bindings, streaming and not.
 const OF_EACH_SDK: usize = 6;
+/// Before 1.0, two bindings.
+const OF_EACH_OLDER_SDK: usize = 4;
 
 /// Agents that listen until this is dropped.
 pub(super) struct Peers {
@@ -26,6 +28,8 @@ pub(super) struct Peers {
     asks: Listening,
     python: Listening,
     javascript: Listening,
+    /// Where the workflows of these agents are.
+    workflows: &'static str,
     /// Holds the data folder, whose directory knows all agents by their names.
     folder: tempfile::TempDir,
 }
@@ -44,21 +48,47 @@ impl Peers {
     /// # Errors
     /// When an agent does not start, or the directory refuses one.
     pub(super) fn start(venv: &Venv, node: &Node, built: &Built) -> Result<Self> {
+        Self::start_of((venv, node), built, OF_EACH_SDK, &[], "tests/interop")
+    }
+
+    /// Starts the same with SDKs of A2A 0.3.
+    ///
+    /// # Errors
+    /// As [`Peers::start`].
+    pub(super) fn start_older(sdks: (&Venv, &Node), built: &Built) -> Result<Self> {
+        let flags = ["--older-versions", "--turns", "1"];
+        Self::start_of(sdks, built, OF_EACH_OLDER_SDK, &flags, "tests/interop/v0_3")
+    }
+
+    fn start_of(
+        (venv, node): (&Venv, &Node),
+        built: &Built,
+        of_each: usize,
+        flags: &[&str],
+        workflows: &'static str,
+    ) -> Result<Self> {
         let examples = built.binary("example-agents")?;
         let example = |name| {
-            let listen = [name, "--listen", "127.0.0.1:0"];
-            Listening::start(process::command_at(examples).args(listen), 1)
+            let mut command = process::command_at(examples);
+            command.args([name, "--listen", "127.0.0.1:0"]).args(flags);
+            Listening::start(&mut command, 1)
         };
         let peers = Self {
             convoke: built.binary("convoke")?.to_owned(),
             echo: example("echo")?,
             asks: example("asks")?,
-            python: Listening::start(&mut venv.script("agents.py"), OF_EACH_SDK)?,
-            javascript: Listening::start(&mut node.script("agents.js"), OF_EACH_SDK)?,
+            python: Listening::start(&mut venv.script("agents.py"), of_each)?,
+            javascript: Listening::start(&mut node.script("agents.js"), of_each)?,
+            workflows,
             folder: tempfile::tempdir().context("cannot make a temporary folder")?,
         };
         peers.apply()?;
         Ok(peers)
+    }
+
+    /// The path of a workflow over these agents.
+    pub(super) fn workflow(&self, name: &str) -> String {
+        format!("{}/{name}", self.workflows)
     }
 
     /// The agents built on an SDK.

@@ -10,11 +10,13 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::process;
 
-const REQUIREMENTS: &str = "tests/interop/requirements.txt";
+/// Where the scripts and the requirements are.
+const SOURCE: &str = "tests/interop";
 
 /// A Python interpreter that has what the requirements name.
 pub(super) struct Venv {
     folder: PathBuf,
+    source: &'static str,
 }
 
 impl Venv {
@@ -23,10 +25,18 @@ impl Venv {
     /// # Errors
     /// When Python 3.10 or its venv module is missing, or packages cannot be installed.
     pub(super) fn make(target: &Path) -> Result<Self> {
-        let root = process::root();
-        let requirements = fs::read_to_string(root.join(REQUIREMENTS))
-            .with_context(|| format!("cannot read {REQUIREMENTS}"))?;
-        let venv = Self { folder: target.join("interop-venv") };
+        Self::make_of(target, "interop-venv", SOURCE)
+    }
+
+    /// Makes an environment of this name, for the scripts and requirements of this folder.
+    ///
+    /// # Errors
+    /// As [`Venv::make`].
+    pub(super) fn make_of(target: &Path, name: &str, source: &'static str) -> Result<Self> {
+        let venv = Self { folder: target.join(name), source };
+        let wanted = process::root().join(venv.requirements());
+        let requirements = fs::read_to_string(&wanted)
+            .with_context(|| format!("cannot read {}", venv.requirements()))?;
         let stamp = venv.folder.join("requirements.txt");
         if fs::read_to_string(&stamp).is_ok_and(|made_for| made_for == requirements) {
             return Ok(venv);
@@ -38,9 +48,14 @@ impl Venv {
         Ok(venv)
     }
 
-    /// Runs one of the scripts in `tests/interop`.
+    /// The file of its requirements, from the root of the tree.
+    fn requirements(&self) -> String {
+        format!("{}/requirements.txt", self.source)
+    }
+
+    /// Runs one of the scripts in its source folder.
     pub(super) fn script(&self, name: &str) -> Command {
-        self.run(&process::root().join("tests/interop").join(name))
+        self.run(&process::root().join(self.source).join(name))
     }
 
     /// Runs a script.
@@ -68,7 +83,7 @@ impl Venv {
             // Most of it is never imported.
             "--no-compile",
             "--requirement",
-            REQUIREMENTS,
+            &self.requirements(),
         ];
         process::run(self.python().args(install)).context(
             "cannot install the Python SDK; `cargo xtask interop` needs the network the first time",

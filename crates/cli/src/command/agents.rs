@@ -1,5 +1,8 @@
 //! `convoke agents`
 
+mod extended;
+mod login;
+
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use anstream::{eprintln, println};
@@ -52,7 +55,8 @@ pub(crate) async fn run(args: &Args, command: &AgentsCommand) -> Result<Exit, Fa
                 hits.into_iter().filter(|hit| has_tags(&hit.agent, tags)).collect();
             print_hits(args, &hits)
         }
-        AgentsCommand::Show { name } => show(args, &registry, name).await,
+        AgentsCommand::Show { name, extended: true } => extended::show(args, &place, name).await,
+        AgentsCommand::Show { name, extended: false } => show(args, &registry, name).await,
         AgentsCommand::Approve(decision) => {
             decide(args, &registry, Curation::Approved, &decision.name, decision.why.as_deref())
                 .await
@@ -61,6 +65,7 @@ pub(crate) async fn run(args: &Args, command: &AgentsCommand) -> Result<Exit, Fa
             decide(args, &registry, Curation::Rejected, &decision.name, decision.why.as_deref())
                 .await
         }
+        AgentsCommand::Login { name } => login::run(&place, name).await,
         AgentsCommand::Remove { name } => {
             let record = registry.remove(name).await?;
             if args.json {
@@ -249,6 +254,12 @@ fn print_curation(record: &Record) {
     for (name, text) in lists.into_iter().chain(texts).filter(|(_, text)| !text.is_empty()) {
         println!("  {DIM}{name}{DIM:#} {}", clean(&text));
     }
+    for credential in &details.credentials {
+        println!("  {DIM}credential{DIM:#} {}", clean(&credential.to_string()));
+    }
+    for origin in &details.origins {
+        println!("  {DIM}credentials also go to{DIM:#} {origin}");
+    }
     for change in record.history.changes() {
         let why =
             if change.by.why.is_empty() { String::new() } else { format!(": {}", change.by.why) };
@@ -267,7 +278,7 @@ impl From<RegistryError> for Failure {
         match &error {
             RegistryError::File(problems) => Self::file(output::problems(problems)),
             RegistryError::UnknownAgent { .. } | RegistryError::Name { .. } => Self::usage(error),
-            RegistryError::Transition { .. } => Self::work(error),
+            RegistryError::Transition { .. } | RegistryError::Withheld { .. } => Self::work(error),
             _ => Self::unavailable(error),
         }
     }

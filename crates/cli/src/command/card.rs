@@ -17,6 +17,7 @@ pub(crate) use show::print;
 pub(crate) use sign::algorithm;
 
 use crate::{
+    agent,
     args::{Args, CardCommand},
     failure::{Exit, Failure},
     place,
@@ -24,7 +25,12 @@ use crate::{
 
 pub(crate) async fn run(args: &Args, command: &CardCommand) -> Result<Exit, Failure> {
     match command {
-        CardCommand::Show { from, keys } => show::show(args, from, keys).await,
+        CardCommand::Show { from, keys, extended: true, headers } => {
+            show::extended(args, from, keys, headers).await
+        }
+        CardCommand::Show { from, keys, extended: false, headers } => {
+            show::show(args, from, keys, headers).await
+        }
         CardCommand::Sign(sign) => sign::sign(sign),
         CardCommand::Verify { from, keys } => verify::verify(args, from, keys).await,
         CardCommand::Keys(command) => keys::run(command),
@@ -39,11 +45,15 @@ struct Received {
     is_fetched: bool,
 }
 
-/// Fetches or reads a card.
-async fn receive(outbound: &Outbound, from: &str) -> Result<Received, Failure> {
+/// Fetches a card, with these headers, or reads it.
+async fn receive(outbound: &Outbound, from: &str, headers: &[String]) -> Result<Received, Failure> {
     if is_url(from) {
-        let fetched = card::fetch(outbound, from).await.map_err(Failure::unavailable)?;
+        let fetched = card::fetch_with_headers(outbound, from, &agent::headers(headers)?).await;
+        let fetched = fetched.map_err(Failure::unavailable)?;
         return Ok(Received { origin: fetched.url, text: fetched.text.to_vec(), is_fetched: true });
+    }
+    if !headers.is_empty() {
+        return Err(Failure::usage(format!("--header goes with a URL, and {from} is a file")));
     }
     Ok(Received { origin: from.to_owned(), text: read(from.as_ref())?, is_fetched: false })
 }

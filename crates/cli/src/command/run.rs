@@ -107,6 +107,7 @@ async fn start(args: &Args, run: &RunArgs) -> Result<Started, Failure> {
         context_id: None,
         opening: None,
         accepts: Vec::new(),
+        relay: false,
         once: None,
     };
     let here = Here::open(&place).await?;

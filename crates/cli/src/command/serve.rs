@@ -3,7 +3,7 @@
 use std::{io, net::SocketAddr, path::Path, sync::Arc};
 
 use anstream::eprintln;
-use server::{Folder, Hosts, Offering, Orchestrator, Parts, ServeError, Settings};
+use server::{Delegation, Folder, Hosts, Offering, Orchestrator, Parts, ServeError, Settings};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -22,12 +22,16 @@ use crate::{
 pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure> {
     let (config, _) = Config::load(serve)?;
     let folder = open(&config.workflows)?;
+    if folder.workflows().is_empty() && config.delegation == Delegation::Off {
+        let path = shown(&config.workflows);
+        eprintln!("there is no workflow in {path}: every Message will be rejected");
+    }
     let listener = listen(config.listen).await?;
     let address = listener.local_addr().map_err(Failure::unavailable)?;
     let public_url = public_url(config.public_url.as_ref(), address);
     let mut stops = Stops::new().map_err(Failure::unavailable)?;
     let place = Place::open(args).await?;
-    let registry = Arc::new(place.registry().await?);
+    let registry = place.registry().await?;
     let executor = Arc::new(place.executor().await?.with_run_limits(config.runs));
     let resumed = executor.resume_all().await?;
     let here = Here::over(&place, Arc::clone(&executor)).await?;
@@ -45,9 +49,11 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
         registry,
         offering: Offering::Folder(folder),
         public_url,
+        push: place.push()?,
         settings: settings(&config),
         stop: stop.clone(),
-    });
+    })
+    .map_err(failure)?;
     let mut serving = std::pin::pin!(server::serve(listener, orchestrator, stop.clone()));
     let served = tokio::select! {
         served = &mut serving => served,
@@ -69,6 +75,9 @@ fn settings(config: &Config) -> Settings {
         limits: config.limits,
         hosts: Hosts::new(config.allowed_hosts.iter().map(String::as_str)),
         remember: config.remember,
+        delegation: config.delegation.clone(),
+        older_versions: config.older_versions,
+        push: config.push,
     }
 }
 
@@ -84,9 +93,6 @@ fn open(path: &Path) -> Result<Folder, Failure> {
     for problems in &workflows.broken {
         eprintln!("{}", output::problems(problems).trim_end());
         eprintln!("{} is left out\n", problems.source_file.name());
-    }
-    if workflows.is_empty() {
-        eprintln!("there is no workflow in {}: every Message will be rejected", shown(path));
     }
     Ok(folder)
 }
@@ -113,6 +119,6 @@ fn public_url(given: Option<&Url>, address: SocketAddr) -> String {
 fn failure(error: ServeError) -> Failure {
     match error {
         ServeError::Executor(error) => error.into(),
-        ServeError::Socket(_) => Failure::unavailable(error),
+        ServeError::Socket(_) | ServeError::Keys { .. } => Failure::unavailable(error),
     }
 }

@@ -172,6 +172,10 @@ impl Layers {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
                 Node { span, value: Value::Sequence(items.map(string).collect()) }
             }
+            Value::Bool(_) => match text.parse() {
+                Ok(is_on) => Node { span, value: Value::Bool(is_on) },
+                Err(_) => string(text),
+            },
             Value::Number(_) => match text.parse::<u64>() {
                 Ok(number) => Node { span, value: Value::Number(number.into()) },
                 Err(_) => string(text),

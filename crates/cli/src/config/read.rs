@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use document::{Diagnostic, Node, Value};
+use server::Delegation;
 use url::{Host, Url};
 
 use super::Layers;
@@ -97,6 +98,24 @@ impl<'a> Reader<'a> {
         hosts
     }
 
+    /// `on`, `off`, or the name of an agent.
+    pub(super) fn delegation(&mut self, key: &str) -> Option<Delegation> {
+        Some(match self.string(key)?.as_str() {
+            "off" => Delegation::Off,
+            "on" => Delegation::Offered,
+            "" => return self.invalid(key, "this names no agent", "write on, off, or a name"),
+            agent => Delegation::To(agent.to_owned()),
+        })
+    }
+
+    /// Yes or no.
+    pub(super) fn switch(&mut self, key: &str) -> Option<bool> {
+        match self.node(key).value {
+            Value::Bool(is_on) => Some(is_on),
+            _ => self.wrong_type(key, "true or false"),
+        }
+    }
+
     /// A whole number from `least`.
     pub(super) fn number(&mut self, key: &str, least: u64) -> Option<usize> {
         let expected = format!("a whole number from {least}");
@@ -106,6 +125,13 @@ impl<'a> Reader<'a> {
         match number.and_then(|number| usize::try_from(number).ok()) {
             Some(number) => Some(number),
             None => self.invalid(key, &format!("`{key}` must be {expected}"), "change the number"),
+        }
+    }
+
+    pub(super) fn boolean(&mut self, key: &str) -> Option<bool> {
+        match self.node(key).value {
+            Value::Bool(is_so) => Some(is_so),
+            _ => self.wrong_type(key, "true or false"),
         }
     }
 

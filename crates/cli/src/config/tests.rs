@@ -4,13 +4,21 @@ use super::*;
 use crate::failure::Exit;
 
 /// Every setting: its key, its default, another value as it is written in a file, and in the environment or a flag.
-const SETTINGS: [(&str, &str, &str, &str); 10] = [
+const SETTINGS: [(&str, &str, &str, &str); 18] = [
     ("listen", "127.0.0.1:8100", "127.0.0.1:1", "127.0.0.1:2"),
     ("public_url", "None", "http://one.example", "http://two.example"),
     ("allowed_hosts", "[]", "[one.example, two.example]", "three.example, [::1]"),
+    ("delegate", "Off", "on", "echo"),
+    ("older_versions", "false", "true", "false"),
     ("runs.max_active", "64", "1", "2"),
     ("runs.queue", "1000", "0", "2"),
     ("messages.remember", "Some(3600s)", "off", "2m"),
+    ("push.attempts", "20", "1", "2"),
+    ("push.give_up_after", "86400s", "1s", "2s"),
+    ("push.at_once", "32", "1", "2"),
+    ("push.verify_url", "false", "true", "false"),
+    ("push.keep", "86400s", "1s", "2s"),
+    ("push.key_max_age", "7776000s", "1s", "2s"),
     ("limits.body_bytes", "8388608", "1", "2"),
     ("limits.body_timeout", "30s", "1ms", "2ms"),
     ("limits.keep_alive", "15s", "1ms", "2ms"),
@@ -19,15 +27,34 @@ const SETTINGS: [(&str, &str, &str, &str); 10] = [
 
 /// What a setting became.
 fn shown(config: &Config, key: &str) -> String {
-    let Config { listen, public_url, workflows, allowed_hosts, runs, remember, limits } = config;
+    let Config {
+        listen,
+        public_url,
+        workflows,
+        allowed_hosts,
+        delegation,
+        runs,
+        remember,
+        push,
+        limits,
+        older_versions,
+    } = config;
     match key {
         "listen" => listen.to_string(),
         "public_url" => format!("{:?}", public_url.as_ref().map(Url::as_str)),
         "workflows" => workflows.display().to_string(),
         "allowed_hosts" => format!("{allowed_hosts:?}"),
+        "delegate" => format!("{delegation:?}"),
+        "older_versions" => older_versions.to_string(),
         "runs.max_active" => runs.max_active.to_string(),
         "runs.queue" => runs.queue.to_string(),
         "messages.remember" => format!("{remember:?}"),
+        "push.attempts" => push.attempts.to_string(),
+        "push.give_up_after" => format!("{:?}", push.give_up_after),
+        "push.at_once" => push.at_once.to_string(),
+        "push.verify_url" => push.verify_url.to_string(),
+        "push.keep" => format!("{:?}", push.keep),
+        "push.key_max_age" => format!("{:?}", push.key_max_age),
         "limits.body_bytes" => limits.max_body_bytes.to_string(),
         "limits.body_timeout" => format!("{:?}", limits.body_timeout),
         "limits.keep_alive" => format!("{:?}", limits.keep_alive),
@@ -113,6 +140,7 @@ fn the_defaults_are_those_of_the_parts_that_they_set() {
     let config = read(&mut Layers::of_defaults(DEFAULTS));
     assert_eq!(config.limits, ServerLimits::default());
     assert_eq!(config.remember, server::Settings::default().remember);
+    assert_eq!(config.older_versions, server::Settings::default().older_versions);
 }
 
 #[test]
@@ -121,12 +149,14 @@ fn flags_of_their_own_are_as_strong_as_any() {
         listen: Some("127.0.0.1:7".parse().unwrap()),
         public_url: Some("http://flag.example".parse().unwrap()),
         workflows: Some("flag".into()),
+        older_versions: true,
         ..ConfigArgs::default()
     };
     let (config, layers) = Config::load(&args).unwrap();
     assert_eq!(shown(&config, "listen"), "127.0.0.1:7");
     assert_eq!(shown(&config, "public_url"), "Some(\"http://flag.example/\")");
     assert_eq!(shown(&config, "workflows"), "flag");
+    assert_eq!(shown(&config, "older_versions"), "true");
     let origins: BTreeMap<&str, String> =
         layers.iter().map(|(key, setting)| (key, setting.origin.to_string())).collect();
     assert_eq!(origins["listen"], "--listen");
@@ -138,6 +168,7 @@ fn everything_that_is_wrong_is_said_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("convoke.yaml");
     let text = "listen: 0.0.0.0:1\npublic_url: 'ftp://x'\nworkflows: ''\nallowed_hosts: [ok, 'a:1', 7]\n\
+                older_versions: 'yes'\n\
                 run: {}\nruns: {max_active: 0, queue: many, que: 1}\nmessages: 5m\n\
                 limits: {body_bytes: -1, body_timeout: soon, keep_alive: 5}\n";
     std::fs::write(&path, text).unwrap();
@@ -152,6 +183,7 @@ fn everything_that_is_wrong_is_said_at_once() {
         "`workflows` is empty",
         "`a:1` is no host",
         "a number is no host",
+        "`older_versions` must be true or false, not a string",
         "`run` is no setting",
         "did you mean `runs`?",
         "`runs.max_active` must be a whole number from 1",

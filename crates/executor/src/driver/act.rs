@@ -6,11 +6,10 @@ use jiff::Timestamp;
 use protocol::v1::Message;
 use tokio::sync::mpsc;
 
-use super::{Driver, Shared};
+use super::Driver;
 use crate::{
     ExecutorError,
     flights::Slot,
-    interfaces::peer,
     remote::{Attempt, Cancel, Errand, KnownPause, Passing, confirm_cancel, fly, until},
     report::Report,
     run::{CANCEL_GRACE, Effect, Flight, Input, PauseKind, Phase, StepIndex, after},
@@ -82,9 +81,8 @@ impl Driver {
         };
         let message = self.message_of(at, &flight).await?;
         let reporter = self.reporter(at, attempt);
-        let Shared { outbound, limits, interfaces, .. } = &*self.shared;
-        let (limits, interfaces) = (*limits, Arc::clone(interfaces));
-        let peer = match peer(outbound, &flight.intent, errand.task(), limits.client) {
+        let (limits, interfaces) = (self.shared.limits, Arc::clone(&self.shared.interfaces));
+        let peer = match self.shared.peer(&flight.intent, errand.task()) {
             Ok(peer) => peer,
             Err(why) => {
                 let report = reporter.unusable(&flight.intent, &why)?;
@@ -99,9 +97,14 @@ impl Driver {
         let deadline = (!is_paused).then(|| self.run.attempt_deadline(at, &flight));
         let timeout = self.run.shape().step(at).timeout;
         let passed = self.streamed.of_attempt(at, attempt);
-        let accepts = self.run.header().map_or(&[][..], |header| &header.accepts);
+        let accepts = self.run.header().map(|header| header.accepts.clone()).unwrap_or_default();
         let through = &self.through[at.position()];
-        let passing = Passing::new(&self.plan, at, through, accepts, passed);
+        let passing = Passing::new(&self.plan, at, through, &accepts, passed);
+        let relays = self.run.is_relay();
+        let (passing, accepts) = match relays {
+            true => (passing.map(Passing::unchanged), accepts),
+            false => (passing, Vec::new()),
+        };
         let intent = flight.intent;
         let flight = Attempt {
             peer,
@@ -112,6 +115,8 @@ impl Driver {
             timeout,
             limits,
             interfaces,
+            relays,
+            accepts,
             passing,
             reporter,
         };
@@ -135,8 +140,7 @@ impl Driver {
         let Some((intent, task, give_up_at)) = self.run.to_cancel(at, attempt) else {
             return;
         };
-        let Shared { outbound, limits, .. } = &*self.shared;
-        let peer = peer(outbound, intent, Some(task), limits.client);
+        let peer = self.shared.peer(intent, Some(task));
         let task_id = task.task_id.clone();
         let step = self.step_id(at);
         let to = self.report_to.clone();

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use protocol::{model::metadata, v1::Message};
 use tokio::sync::oneshot;
 
-use super::{Driver, Shared};
+use super::{Driver, Shared, relay::relayed};
 use crate::{
     ExecutorError,
     answer::{Answer, ReplyError},
@@ -97,12 +97,16 @@ impl Driver {
         let step = self.run.shape().step(at).id.clone();
         let purpose = Purpose::Answer { turn };
         let id = message_id(&self.id, step.as_str(), flight.attempt, purpose);
-        let message = Message::user(said.parts.clone())
+        let message = match self.run.is_relay() {
+            true => relayed(said.parts.clone(), &said)
+                .with_metadata(metadata::ORIGIN, said.message_id.as_str()),
+            false => self.with_origin(Message::user(said.parts.clone())),
+        };
+        let message = message
             .with_id(id.as_str())
             .with_task(&task.task_id)
             .with_context(&task.context_id)
             .with_metadata(metadata::ATTEMPT, id.as_str());
-        let message = self.with_origin(message);
         let said = said.with_task(self.id.as_str()).with_context(self.contexts.ours());
         let mut blobs = Vec::new();
         let mut body = |message: &Message| {

@@ -37,7 +37,7 @@ impl Driver {
             }
         }
         match planner::render_message(&plan.workflow, at.position(), &scope) {
-            Ok(parts) => match self.intend(at, &plan.bindings[at.position()], parts) {
+            Ok(parts) => match self.intend(at, &plan.bindings[at.position()], parts).await {
                 Err(error @ ExecutorError::TooLarge { .. }) => {
                     let agent = &plan.bindings[at.position()].agent;
                     self.cannot_render(
@@ -57,12 +57,13 @@ impl Driver {
         let scope = self.scope(&plan.workflow.outputs_read).await?;
         let mut blobs = Vec::new();
         let accepts = self.run.header().map(|header| header.accepts.clone()).unwrap_or_default();
-        let outputs = match planner::evaluate_outputs(&plan.workflow, &scope) {
-            Ok(artifacts) => match body_of(
-                &self.shared.account,
-                &planner::accepted(artifacts, &accepts),
-                &mut blobs,
-            ) {
+        let yielded = match self.run.is_relay() {
+            true => Ok(self.result(index(0)).await?.artifacts.clone()),
+            false => planner::evaluate_outputs(&plan.workflow, &scope)
+                .map(|artifacts| planner::accepted(artifacts, &accepts)),
+        };
+        let outputs = match yielded {
+            Ok(artifacts) => match body_of(&self.shared.account, &artifacts, &mut blobs) {
                 Err(error @ ExecutorError::TooLarge { .. }) => {
                     Err(no_outputs(&format!("the outputs of the run are too large: {error}")))
                 }
@@ -93,7 +94,7 @@ impl Driver {
         Ok(Scope { inputs: start.inputs, steps, run, start: start.parts })
     }
 
-    fn intend(
+    async fn intend(
         &mut self,
         at: StepIndex,
         binding: &Binding,
@@ -102,7 +103,9 @@ impl Driver {
         let attempt = self.run.at(at).attempts + 1;
         let step = self.run.shape().step(at).id.clone();
         let id = message_id(&self.id, step.as_str(), attempt, Purpose::Send);
-        let mut message = Message::user(parts)
+        let mut message = self
+            .spoken(parts)
+            .await?
             .with_id(id.as_str())
             .with_context(self.contexts.offer(&binding.agent))
             .with_metadata(metadata::ATTEMPT, id.as_str());

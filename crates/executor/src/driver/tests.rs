@@ -41,8 +41,8 @@ async fn started(steps: &str) -> (TempDir, Driver) {
     };
     let outbound = Outbound::new(Policy::loopback()).unwrap();
     let (limits, interfaces) = (Limits::default(), Arc::default());
-    let mut driver =
-        Driver::new(Arc::new(Shared { store, outbound, account, limits, interfaces }), standing);
+    let shared = Shared { store, outbound, account, limits, interfaces, keyrings: None };
+    let mut driver = Driver::new(Arc::new(shared), standing);
     let body = |value| Body::Inline(Json::of(&value).unwrap());
     let header = Header {
         workflow: "test".to_owned(),
@@ -53,6 +53,7 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         message: None,
         origin: None,
         accepts: Vec::new(),
+        relay: false,
     };
     driver.open(Box::new(header), Vec::new(), Arc::default(), Arc::from([])).await.unwrap();
     (folder, driver)
@@ -138,6 +139,8 @@ async fn a_cancel_or_a_sleep_that_breaks_down_holds_nothing_up() {
     let (_folder, mut driver) = started(retried).await;
     let at = StepIndex(0);
     driver.flights.stop(Slot::Flight(at, 1));
+    // Its time is up long since, and says so as soon as anybody listens.
+    driver.flights.stop(Slot::Deadline);
     let (result, _) = large();
     driver.take(failed("a", ErrorClass::Unavailable, result));
     driver.turn().await.unwrap();
@@ -181,11 +184,7 @@ async fn a_stale_report_brings_nothing_along() {
 #[tokio::test]
 async fn what_has_gone_on_is_kept_until_its_step_is_settled() {
     let (_folder, mut driver) = started("  a: {agent: x, message: hi}\n").await;
-    let task = crate::run::RemoteTask {
-        task_id: "t".to_owned(),
-        context_id: String::new(),
-        interface: None,
-    };
+    let task = RemoteTask { task_id: "t".to_owned(), context_id: String::new(), interface: None };
     driver.take(Report::of(Input::Bound { step: step("a"), attempt: 1, task }));
     let chunked = |attempt: u32, text: &str| {
         let artifact = Artifact::new("a/1", "", vec![Part::text(text)]);
@@ -216,11 +215,7 @@ async fn what_has_gone_on_is_kept_until_its_step_is_settled() {
 async fn a_refusal_of_an_earlier_attempt_leaves_the_present_one_alone() {
     let (_folder, mut driver) = started("  a: {agent: x, message: hi}\n").await;
     let Phase::Sending(flight) = driver.run.at(StepIndex(0)).phase.clone() else { panic!("sent") };
-    let task = crate::run::RemoteTask {
-        task_id: "t".to_owned(),
-        context_id: String::new(),
-        interface: None,
-    };
+    let task = RemoteTask { task_id: "t".to_owned(), context_id: String::new(), interface: None };
     driver.take(Report::of(Input::Bound { step: step("a"), attempt: 1, task }));
     let intent = flight.intent;
     driver.take(Report::of(Input::ContextRefused { step: step("a"), attempt: 1, intent }));

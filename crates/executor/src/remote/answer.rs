@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use protocol::{
     client::ClientError,
-    v1::{GetTaskRequest, Message, Task, send_message_response::Payload},
+    v1::{GetTaskRequest, Message, Task, send_message_response, stream_response::Payload},
 };
 use tokio::time::sleep;
 
@@ -96,6 +96,10 @@ impl Attempt {
             if !is_heard {
                 is_heard = true;
                 self.reporter.delivered(turn).await;
+                if let Some(Payload::StatusUpdate(_) | Payload::ArtifactUpdate(_)) = event.payload {
+                    // Nothing tells what the Task had before the question; to look at it does.
+                    break;
+                }
             }
             let ending = follower.absorb(event);
             self.pass_on(follower, ending.as_ref()).await;
@@ -115,8 +119,10 @@ impl Attempt {
         let response = self.peer.send_message(self.request(true), left).await?;
         self.reporter.delivered(turn).await;
         let ending = match response.payload {
-            Some(Payload::Message(message)) => Some(Ending::Answered(Box::<Message>::new(message))),
-            Some(Payload::Task(task)) => follower.snapshot(task),
+            Some(send_message_response::Payload::Message(message)) => {
+                Some(Ending::Answered(Box::<Message>::new(message)))
+            }
+            Some(send_message_response::Payload::Task(task)) => follower.snapshot(task),
             None => None,
         };
         self.pass_on(follower, ending.as_ref()).await;

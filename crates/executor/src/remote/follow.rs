@@ -25,6 +25,24 @@ pub(crate) struct Follower {
     interface: Option<Box<Interface>>,
     /// What goes on to those who follow the run.
     passing: Option<Passing>,
+    /// Each status as it comes, where the run is a relay.
+    relaying: Option<Relaying>,
+}
+
+/// Statuses on their way to those who follow a relay.
+#[derive(Debug, Default)]
+struct Relaying {
+    last: Option<TaskStatus>,
+    news: Option<TaskStatus>,
+}
+
+impl Relaying {
+    fn note(&mut self, status: &TaskStatus) {
+        if self.last.as_ref() != Some(status) {
+            self.last = Some(status.clone());
+            self.news = Some(status.clone());
+        }
+    }
 }
 
 /// How a pause is recognised.
@@ -116,6 +134,16 @@ impl Follower {
         Self { passing, ..self }
     }
 
+    /// Hands each status on.
+    pub(crate) fn relaying(self, relays: bool) -> Self {
+        Self { relaying: relays.then(Relaying::default), ..self }
+    }
+
+    /// The status, when it is not what was handed on last.
+    pub(crate) fn take_status(&mut self) -> Option<TaskStatus> {
+        self.relaying.as_mut()?.news.take()
+    }
+
     /// What is to go on now.
     pub(crate) fn take_chunks(&mut self, ending: Option<&Ending>) -> Vec<TaskArtifactUpdateEvent> {
         self.passing.as_mut().map(|passing| passing.take(ending.is_some())).unwrap_or_default()
@@ -143,7 +171,7 @@ impl Follower {
                     return Some(mix_up);
                 }
                 self.note_task(&update.task_id, &update.context_id);
-                self.status = update.status;
+                self.note_status(update.status);
                 self.ending()
             }
             Some(Payload::ArtifactUpdate(update)) => {
@@ -180,7 +208,7 @@ impl Follower {
                 task.status.as_ref().is_some_and(|status| status.state() == TaskState::Completed);
             passing.snapshot(self.task.as_ref(), &self.artifacts, is_completed);
         }
-        self.status = task.status;
+        self.note_status(task.status);
         self.ending()
     }
 
@@ -204,6 +232,13 @@ impl Follower {
                 interface: self.interface.take(),
             });
         }
+    }
+
+    fn note_status(&mut self, status: Option<TaskStatus>) {
+        if let (Some(relaying), Some(status)) = (&mut self.relaying, &status) {
+            relaying.note(status);
+        }
+        self.status = status;
     }
 
     fn ending(&mut self) -> Option<Ending> {

@@ -28,6 +28,8 @@ pub(crate) struct Passing {
     /// What is about to.
     updates: Vec<TaskArtifactUpdateEvent>,
     has_begun: bool,
+    /// Whether artifacts go on just as the agent made them.
+    is_unchanged: bool,
     /// What the client accepts (A2A §3.2.2, `acceptedOutputModes`); empty for anything.
     accepts: Vec<String>,
     /// Whether something came that the client does not accept as it is. Then nothing more goes on: what the client
@@ -62,6 +64,7 @@ impl Passing {
             through: through.clone(),
             agent: plan.bindings[at.position()].agent.clone(),
             has_begun: passed.is_some(),
+            is_unchanged: false,
             passed: passed.cloned().unwrap_or_default(),
             sources: HashMap::new(),
             updates: Vec::new(),
@@ -69,6 +72,11 @@ impl Passing {
             is_closed: false,
             left_bytes: MAX_VALUE_BYTES,
         })
+    }
+
+    /// Lets artifacts go on just as the agent made them, all of them, for it knows what the client accepts.
+    pub(crate) fn unchanged(self) -> Self {
+        Self { has_begun: true, is_unchanged: true, accepts: Vec::new(), ..self }
     }
 
     /// Takes a chunk, once it is among the attempt's artifacts.
@@ -146,6 +154,9 @@ impl Passing {
         index: usize,
         piece: &Artifact,
     ) -> Vec<Artifact> {
+        if self.is_unchanged {
+            return vec![piece.clone()];
+        }
         let workflow = &self.plan.workflow;
         let origin = Origin {
             step: &workflow.steps[self.at.position()].id,

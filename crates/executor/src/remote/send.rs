@@ -17,8 +17,7 @@ impl Attempt {
             Ok(stream) => stream,
             Err(error) => return self.refused(&error),
         };
-        let mut follower =
-            Follower::default().over(self.note_interface()).passing(self.passing.clone());
+        let mut follower = self.heard(Follower::default().over(self.note_interface()));
         while let Some(event) = stream.next().await {
             let event = match event {
                 Ok(event) => event,
@@ -51,8 +50,7 @@ impl Attempt {
             Ok(response) => response,
             Err(error) => return self.refused(&error),
         };
-        let mut follower =
-            Follower::default().over(self.note_interface()).passing(self.passing.clone());
+        let mut follower = self.heard(Follower::default().over(self.note_interface()));
         match response.payload {
             Some(Payload::Message(message)) => return Ending::Answered(Box::new(message)),
             Some(Payload::Task(task)) => {
@@ -69,7 +67,7 @@ impl Attempt {
     }
 
     /// Reports the Task, unless it is over already: then its end says all, and a commit is saved. A Task that
-    /// goes on although the attempt has failed has to be known, or nobody could cancel it.
+    /// goes on although the attempt has failed has to be known, or nobody could cancel it; so has a relay's.
     async fn bind(&self, follower: &Follower, ending: Option<&Ending>) {
         let is_over = match ending {
             None => false,
@@ -79,7 +77,7 @@ impl Attempt {
             Some(Ending::Failed(defeat)) => defeat.remote_ended,
         };
         if let Some(task) = follower.task()
-            && !is_over
+            && (!is_over || self.relays)
         {
             self.reporter.bound(&self.intent.agent, task.clone()).await;
         }
@@ -90,6 +88,7 @@ impl Attempt {
             message: Some(Message::clone(&self.message)),
             configuration: Some(SendMessageConfiguration {
                 return_immediately,
+                accepted_output_modes: self.accepts.clone(),
                 ..SendMessageConfiguration::default()
             }),
             ..SendMessageRequest::default()

@@ -46,6 +46,8 @@ fn attempt(message: Message) -> (Attempt, mpsc::Receiver<Report>) {
         timeout: Duration::from_secs(1),
         limits,
         interfaces: Arc::default(),
+        relays: false,
+        accepts: Vec::new(),
         passing: None,
         reporter,
     };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use planner::{ErrorClass, OnError, StepError};
+use protocol::v1::TaskState;
 
 use super::{
     Effect, Effects, Flight, Intent, Next, Orphan, Outcome, Phase, RemoteTask, Run, RunError,
@@ -46,6 +47,7 @@ impl Run {
             RunEvent::AttemptBound { step, task, .. } => self.bind(step, task),
             // Nothing is done otherwise for it.
             RunEvent::ArtifactChunked { .. } => (),
+            RunEvent::AttemptReported { at, state, .. } => self.report(*at, *state),
             RunEvent::AttemptPaused { step, at, task, pause, .. } => {
                 self.pause(step, *at, task, pause);
             }
@@ -80,6 +82,11 @@ impl Run {
                 self.effects.remove(Effect::Deadline);
             }
         }
+    }
+
+    fn report(&mut self, at: Timestamp, state: TaskState) {
+        self.pass(at);
+        self.reported = Some(state);
     }
 
     fn begin(&mut self, at: Timestamp) {

@@ -32,6 +32,9 @@ impl Run {
             Input::Chunked { step, attempt, chunk } => self
                 .is_followed(&step, attempt)
                 .then_some(RunEvent::ArtifactChunked { step, attempt, chunk }),
+            Input::Reported { step, attempt, at, state, status } => self
+                .is_followed(&step, attempt)
+                .then_some(RunEvent::AttemptReported { step, attempt, at, state, status }),
             Input::Paused { step, attempt, at, task, pause } => {
                 self.decide_paused(step, attempt, at, task, pause)
             }

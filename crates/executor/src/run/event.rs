@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use jiff::Timestamp;
 use planner::StepError;
+use protocol::v1::TaskState;
 use serde::{Deserialize, Serialize};
 use store::BlobId;
 
@@ -112,6 +113,19 @@ pub enum RunEvent {
         attempt: u32,
         /// The piece.
         chunk: Chunk,
+    },
+    /// What the agent says of its Task: kept in a relay, whose Task is shown as the agent's is.
+    AttemptReported {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+        /// The state, which is that of the relay as far as it goes.
+        state: TaskState,
+        /// The whole status: an A2A TaskStatus as ProtoJSON.
+        status: Body,
     },
     /// The agent asks for something. Names the Task, so that it is a BIND as well where none came before.
     AttemptPaused {
@@ -239,6 +253,7 @@ impl RunEvent {
             | Self::ContextRefused { step, .. }
             | Self::AttemptBound { step, .. }
             | Self::ArtifactChunked { step, .. }
+            | Self::AttemptReported { step, .. }
             | Self::AttemptPaused { step, .. }
             | Self::AttemptUnpaused { step, .. }
             | Self::AttemptAnswered { step, .. }
@@ -269,6 +284,7 @@ impl RunEvent {
             | Self::RunStarted { .. }
             | Self::RunQueued { .. }
             | Self::RunAdmitted { .. }
+            | Self::AttemptReported { .. }
             | Self::AttemptPaused { .. }
             | Self::AttemptUnpaused { .. }
             | Self::AttemptAnswered { .. }
@@ -330,6 +346,7 @@ impl RunEvent {
                 [&intent.message].into_iter().chain(said).collect()
             }
             Self::ArtifactChunked { chunk, .. } => vec![&chunk.artifact],
+            Self::AttemptReported { status, .. } => vec![status],
             Self::AttemptPaused { pause, .. } => pause.question.iter().collect(),
             Self::StepCompleted { result, .. }
             | Self::StepFailed { result, .. }

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use planner::StepError;
+use protocol::v1::TaskState;
 
 use super::{Chunk, Header, Intent, Pause, RemoteTask, StepId};
 use crate::body::Body;
@@ -61,6 +62,19 @@ pub enum Input {
         attempt: u32,
         /// The piece.
         chunk: Chunk,
+    },
+    /// The agent says something of its Task, and the run is a relay.
+    Reported {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+        /// The state.
+        state: TaskState,
+        /// The whole status.
+        status: Body,
     },
     /// The agent asks for something.
     Paused {

@@ -35,12 +35,17 @@ impl RunState {
         match run.outcome() {
             None if run.is_queued() => Self::Submitted,
             None => match run.pause_kind() {
+                None if run.is_relay() && is_before_work(run.reported()) => Self::Submitted,
                 None => Self::Working,
                 Some(PauseKind::Input) => Self::InputRequired,
                 Some(PauseKind::Auth) => Self::AuthRequired,
             },
             Some(Outcome::Completed(_)) => Self::Completed,
-            Some(Outcome::Failed(_)) => Self::Failed,
+            Some(Outcome::Failed(_)) => match run.reported() {
+                Some(TaskState::Rejected) => Self::Rejected,
+                Some(TaskState::Canceled) => Self::Canceled,
+                _ => Self::Failed,
+            },
             Some(Outcome::Canceled) => Self::Canceled,
         }
     }
@@ -90,6 +95,11 @@ impl RunState {
             TaskState::Unspecified => None,
         }
     }
+}
+
+/// Whether the agent of a relay has not said that it works.
+fn is_before_work(reported: Option<TaskState>) -> bool {
+    matches!(reported, None | Some(TaskState::Submitted))
 }
 
 impl Run {

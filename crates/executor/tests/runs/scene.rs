@@ -166,6 +166,7 @@ pub(crate) fn new_run(plan: Arc<Plan>) -> NewRun {
         context_id: None,
         opening: None,
         accepts: Vec::new(),
+        relay: false,
         once: None,
     }
 }

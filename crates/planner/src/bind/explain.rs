@@ -9,8 +9,8 @@ use super::{Problem, rank};
 use crate::plan::Lost;
 
 /// What an agent must speak to be called.
-pub(super) const SPOKEN: &str =
-    "an agent is called through an interface of A2A 1.0 with the binding JSONRPC";
+pub(super) const SPOKEN: &str = "an agent is called through an interface of A2A 1.0 (JSONRPC, HTTP+JSON or GRPC), of 0.3 or \
+                                 0.2 (JSONRPC or HTTP+JSON), or of 0.1 (JSONRPC)";
 
 /// The most candidates that are explained one by one.
 const MAX_EXPLAINED: usize = 20;

@@ -228,7 +228,7 @@ fn a_plan_is_read_back_from_a_journal() {
 fn the_interfaces_that_are_spoken_here_are_bound_in_the_cards_order() {
     let mut agent = agent("flights", "book_flight", &[]);
     let template = agent.card.supported_interfaces[0].clone();
-    let others = [("GRPC", "1.0"), ("PIGEON", "1.0"), ("HTTP+JSON", "0.3"), ("HTTP+JSON", "1.0.1")];
+    let others = [("GRPC", "1.0"), ("PIGEON", "1.0"), ("GRPC", "0.3"), ("HTTP+JSON", "1.0.1")];
     Arc::make_mut(&mut agent.card).supported_interfaces.extend(others.map(|(binding, version)| {
         let (protocol_binding, protocol_version) = (binding.to_owned(), version.to_owned());
         protocol::v1::AgentInterface { protocol_binding, protocol_version, ..template.clone() }

@@ -1,5 +1,6 @@
 //! Why there is no card.
 
+use crate::auth::{AuthError, FetchError};
 use crate::outbound::OutboundError;
 
 /// A card that cannot be read, or that was not found.
@@ -10,15 +11,6 @@ pub enum CardError {
     NotAnObject {
         /// What it is instead: `an array`.
         found: &'static str,
-    },
-    /// The card is of an A2A version before 1.0.
-    #[error(
-        "it is written in A2A {version}, which is not spoken yet; \
-         an A2A 1.0 card lists its addresses in supportedInterfaces"
-    )]
-    OlderDialect {
-        /// The version the card names, or `0.3 or older` when it names none.
-        version: String,
     },
     /// A field holds something that it cannot hold.
     #[error("its {path} cannot be read: {why}")]
@@ -64,8 +56,11 @@ pub enum NoCard {
     /// The call failed.
     #[error(transparent)]
     Outbound(#[from] OutboundError),
+    /// The card wants credentials, and those there are cannot be shown.
+    #[error(transparent)]
+    Auth(#[from] AuthError),
     /// The server answered with a status that tells of failure.
-    #[error("{url} answered with HTTP status {status}")]
+    #[error("{url} answered with HTTP status {status}{}", hint(*status))]
     Status {
         /// The address.
         url: String,
@@ -94,6 +89,22 @@ pub enum NoCard {
     },
 }
 
+fn hint(status: u16) -> &'static str {
+    match status {
+        401 | 403 => "; it wants credentials: name the agent in a catalog, with `credentials`",
+        _ => "",
+    }
+}
+
+impl From<FetchError> for NoCard {
+    fn from(error: FetchError) -> NoCard {
+        match error {
+            FetchError::Auth(error) => NoCard::Auth(error),
+            FetchError::Outbound(error) => NoCard::Outbound(error),
+        }
+    }
+}
+
 fn list(tried: &[NoCard]) -> String {
     tried.iter().map(|reason| format!("\n  {reason}")).collect()
 }
@@ -107,6 +118,7 @@ impl NoCard {
             | Self::Html { .. }
             | Self::NotJson { .. }
             | Self::OtherJson { .. } => true,
+            Self::Auth(_) => false,
             Self::Outbound(error) => matches!(
                 error,
                 OutboundError::TooLarge { .. }

@@ -1,5 +1,7 @@
 //! Address to card.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value as Json;
@@ -8,11 +10,16 @@ use url::Url;
 use super::freshness::Freshness;
 use super::read::is_card;
 use super::{CardError, NoCard, read};
+use crate::auth::Keyring;
 use crate::outbound::{FetchLimits, Fetched, Outbound};
 use crate::v1::AgentCard;
 
 /// The largest card that is read, in bytes.
 pub const MAX_BYTES: usize = 1024 * 1024;
+
+/// What one place may cost.
+const LIMITS: FetchLimits =
+    FetchLimits { max_bytes: MAX_BYTES, timeout: Duration::from_secs(15), max_redirects: 5 };
 
 /// Where A2A 1.0 and 0.3 put the card (§8.2), and where 0.2 did.
 const WELL_KNOWN: [&str; 2] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
@@ -45,11 +52,63 @@ pub struct FetchedCard {
 /// only place holds no card or the host cannot be reached; [`CardError::NotFound`]
 /// when none of the places holds one.
 pub async fn fetch(outbound: &Outbound, url: &str) -> Result<FetchedCard, CardError> {
-    let address = outbound.check(url).map_err(NoCard::from)?;
+    fetch_with_headers(outbound, url, &HeaderMap::new()).await
+}
+
+/// Fetches a card as [`fetch`] does, with further headers for the origin of the address.
+///
+/// # Errors
+/// As [`fetch`].
+pub async fn fetch_with_headers(
+    outbound: &Outbound,
+    url: &str,
+    headers: &HeaderMap,
+) -> Result<FetchedCard, CardError> {
+    find(&Asked::Openly(outbound, headers), url).await
+}
+
+/// Fetches a card as [`fetch`] does, by the client of a keyring, and shows what is in it where the
+/// card is refused without. Places of other origins than the approved ones are asked openly.
+///
+/// # Errors
+/// As [`fetch`], and [`NoCard::Auth`] when there is no proof to show.
+pub async fn fetch_with_keyring(keyring: &Keyring, url: &str) -> Result<FetchedCard, CardError> {
+    find(&Asked::With(keyring), url).await
+}
+
+/// How a place is asked.
+enum Asked<'a> {
+    /// With these headers for the origin of its address.
+    Openly(&'a Outbound, &'a HeaderMap),
+    /// With a proof where it is refused without.
+    With(&'a Keyring),
+}
+
+impl Asked<'_> {
+    fn outbound(&self) -> &Outbound {
+        match self {
+            Asked::Openly(outbound, _) => outbound,
+            Asked::With(keyring) => keyring.outbound(),
+        }
+    }
+
+    async fn ask(&self, place: &str) -> Result<Fetched, CardError> {
+        let fetched = match self {
+            Asked::Openly(outbound, headers) => {
+                outbound.fetch_with(place, headers, LIMITS).await.map_err(NoCard::from)
+            }
+            Asked::With(keyring) => keyring.fetch(place, LIMITS).await.map_err(NoCard::from),
+        };
+        Ok(fetched?)
+    }
+}
+
+/// Asks one place after the other until one holds a card.
+async fn find(asked: &Asked<'_>, url: &str) -> Result<FetchedCard, CardError> {
+    let address = asked.outbound().check(url).map_err(NoCard::from)?;
     let mut tried = Vec::new();
     for place in places(&address) {
-        let fetched = ask(outbound, &place, &HeaderMap::new()).await;
-        match fetched.and_then(|fetched| card_of(fetched, &place)) {
+        match asked.ask(&place).await.and_then(|fetched| card_of(fetched, &place)) {
             Err(CardError::Nothing(reason)) if reason.leaves_hope() => tried.push(reason),
             outcome => return outcome,
         }
@@ -74,7 +133,8 @@ pub async fn fetch_again(
     url: &str,
     known: &FetchedCard,
 ) -> Result<FetchedCard, CardError> {
-    let answer = ask(outbound, &known.place, &known.freshness.conditions()).await;
+    let conditions = known.freshness.conditions();
+    let answer = Asked::Openly(outbound, &conditions).ask(&known.place).await;
     match answer.and_then(|fetched| same_or_new(fetched, known)) {
         Err(CardError::Nothing(reason)) if reason.leaves_hope() => fetch(outbound, url).await,
         outcome => outcome,
@@ -90,14 +150,26 @@ fn same_or_new(fetched: Fetched, known: &FetchedCard) -> Result<FetchedCard, Car
     card_of(fetched, &known.place)
 }
 
+/// Returns the addresses where [`fetch`] looks for the card at an address and below its path, in that
+/// order, and before it looks at the host's; none when the address is no URL.
+#[must_use]
+pub fn own_places(url: &str) -> Vec<String> {
+    let Ok(url) = Url::parse(url) else { return Vec::new() };
+    places_below(&url, &[url.path().trim_end_matches('/')])
+}
+
 /// The addresses where the card may be, each once.
 fn places(url: &Url) -> Vec<String> {
+    places_below(url, &[url.path().trim_end_matches('/'), ""])
+}
+
+fn places_below(url: &Url, bases: &[&str]) -> Vec<String> {
     let mut places = vec![url.to_string()];
     let path = url.path().trim_end_matches('/');
     if path.to_ascii_lowercase().ends_with(".json") {
         return places;
     }
-    for base in [path, ""] {
+    for base in bases {
         for name in WELL_KNOWN {
             let mut place = url.clone();
             place.set_path(&format!("{base}{name}"));
@@ -110,15 +182,6 @@ fn places(url: &Url) -> Vec<String> {
         }
     }
     places
-}
-
-async fn ask(
-    outbound: &Outbound,
-    place: &str,
-    conditions: &HeaderMap,
-) -> Result<Fetched, CardError> {
-    let limits = FetchLimits { max_bytes: MAX_BYTES, ..FetchLimits::default() };
-    Ok(outbound.fetch_if(place, conditions, limits).await.map_err(NoCard::from)?)
 }
 
 fn card_of(fetched: Fetched, place: &str) -> Result<FetchedCard, CardError> {

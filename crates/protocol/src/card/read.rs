@@ -3,26 +3,29 @@
 use serde_json::{Map, Value as Json};
 
 use super::CardError;
-use crate::v1::{AgentCard, Required as _};
+use crate::{
+    dialect,
+    v1::{AgentCard, Required as _},
+};
 
 /// Reads a card out of its JSON.
 ///
 /// Unknown fields are ignored. `security`, as drafts of 1.0 called it, is read as
-/// `securityRequirements`, on the card and on its skills. A card that has both
-/// 1.0 interfaces and the fields of older versions is a 1.0 card.
+/// `securityRequirements`, on the card and on its skills. Cards of 0.3 and before are
+/// read as what they would be in 1.0. A card that has both 1.0 interfaces and the
+/// fields of older versions is a 1.0 card.
 ///
 /// # Errors
-/// [`CardError::NotAnObject`], [`CardError::OlderDialect`], [`CardError::Field`]
-/// and [`CardError::Missing`]. A missing description, version, capability or skill
+/// [`CardError::NotAnObject`], [`CardError::Field`] and [`CardError::Missing`]. A missing description, version, capability or skill
 /// is none: the agent can be called without.
 pub fn read(json: &Json) -> Result<AgentCard, CardError> {
     let Json::Object(object) = json else {
         return Err(CardError::NotAnObject { found: kind(json) });
     };
-    if is_older(object) {
-        return Err(CardError::OlderDialect { version: older_version(object) });
-    }
-    let card = decode(object)?;
+    let card = match dialect::card::is_older(object) {
+        true => decode(&dialect::card::read(object))?,
+        false => decode(object)?,
+    };
     let fields = indispensable(&card);
     if fields.is_empty() { Ok(card) } else { Err(CardError::Missing { fields }) }
 }
@@ -42,23 +45,6 @@ fn kind(json: &Json) -> &'static str {
         Json::String(_) => "a string",
         Json::Array(_) => "an array",
         Json::Object(_) => "an object",
-    }
-}
-
-/// Before 1.0 a card had one `url` of its own, and its other addresses elsewhere.
-fn is_older(object: &Map<String, Json>) -> bool {
-    let has = |field: &str| object.contains_key(field);
-    let is_current = has("supportedInterfaces") || has("supported_interfaces");
-    let is_older = ["url", "preferredTransport", "additionalInterfaces", "protocolVersion"]
-        .into_iter()
-        .any(has);
-    is_older && !is_current
-}
-
-fn older_version(object: &Map<String, Json>) -> String {
-    match object.get("protocolVersion") {
-        Some(Json::String(version)) if !version.is_empty() => version.clone(),
-        _ => "0.3 or older".to_owned(),
     }
 }
 

@@ -27,13 +27,28 @@ fn interface(binding: &str, version: &str) -> AgentInterface {
 
 #[test]
 fn the_interfaces_spoken_are_listed_in_the_order_of_the_card() {
-    let spoken = ["GRPC 1.0", "jsonrpc 1.0.1", "HTTP+JSON 1.0", "JSONRPC 1.0", "JSONRPC  1.0 "];
+    let spoken = [
+        "GRPC 1.0",
+        "jsonrpc 1.0.1",
+        "HTTP+JSON 1.0",
+        "JSONRPC 0.3",
+        "HTTP+JSON 0.3.0",
+        "JSONRPC 0.2.6",
+        "JSONRPC 0.1",
+        "JSONRPC 1.0",
+        "JSONRPC  1.0 ",
+    ];
     let card = AgentCard {
         supported_interfaces: vec![
             interface("GRPC", "1.0"),
             interface("jsonrpc", "1.0.1"),
             interface("HTTP+JSON", "1.0"),
             interface("JSONRPC", "0.3"),
+            interface("HTTP+JSON", "0.3.0"),
+            interface("JSONRPC", "0.2.6"),
+            interface("JSONRPC", "0.1"),
+            interface("HTTP+JSON", "0.1"),
+            interface("GRPC", "0.3"),
             interface("JSONRPC", "1.0"),
             interface("JSONRPC", "1.10"),
             interface("JSONRPC", "1"),

@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::{ClientError, ClientStream, Inner, checks::StreamCheck, events, grpc};
 use crate::{
-    card::Binding, operation::Operation, outbound::OutboundError, request::Request,
-    v1::StreamResponse,
+    card::Binding, dialect::Dialect, operation::Operation, outbound::OutboundError,
+    request::Request, v1::StreamResponse,
 };
 
 /// One call: an operation and, for JSON-RPC, the id its answer must carry.
@@ -17,6 +17,8 @@ pub(super) struct Call {
     pub(super) client: Arc<Inner>,
     pub(super) operation: Operation,
     pub(super) id: u64,
+    /// The context that was asked for, where the answers of a dialect do not tell it.
+    pub(super) context: String,
 }
 
 /// How an agent answered a call for a stream.
@@ -38,13 +40,16 @@ impl Call {
         T: prost::Message + DeserializeOwned + Default + 'static,
     {
         self.client.put_tenant(request.tenant_mut());
+        let call = self.clone().about(&request);
         let answer = async {
             match self.client.interface.binding {
                 Binding::Grpc => grpc::unary(self, request).await,
-                Binding::JsonRpc | Binding::HttpJson => self.unary_json(request).await,
+                Binding::JsonRpc | Binding::HttpJson => call.unary_json(request).await,
             }
         };
-        tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| Err(self.timeout(timeout)))
+        let answered = tokio::time::timeout(timeout, answer).await;
+        let answered = answered.unwrap_or_else(|_| Err(self.timeout(timeout)));
+        answered.map_err(|error| self.advised(error))
     }
 
     /// Calls and opens the stream of events of a Task that was asked for, or of a new one where the name is
@@ -58,26 +63,35 @@ impl Call {
         self.client.put_tenant(request.tenant_mut());
         let begins_task = asked.is_empty();
         let mut check = StreamCheck::new(asked);
+        let call = self.about(&request);
         let opened = async {
-            match self.client.interface.binding {
-                Binding::Grpc => grpc::stream(&self, request).await.map(Opened::Events),
-                Binding::JsonRpc | Binding::HttpJson => self.stream_json(request).await,
+            match call.client.interface.binding {
+                Binding::Grpc => grpc::stream(&call, request).await.map(Opened::Events),
+                Binding::JsonRpc | Binding::HttpJson => call.stream_json(request).await,
             }
         };
         let started = Instant::now();
         match tokio::time::timeout(timeout, opened).await {
-            Err(_) => Err(self.timeout(timeout)),
-            Ok(Err(error)) => Err(error),
+            Err(_) => Err(call.timeout(timeout)),
+            Ok(Err(error)) => Err(call.advised(error)),
             Ok(Ok(Opened::Events(source))) => {
                 let left = timeout.saturating_sub(started.elapsed());
                 // Of a Task that is known, an agent that falls silent can be asked.
                 let left = if begins_task { left } else { Duration::ZERO };
-                Ok(events::follow(self, source, check, left))
+                Ok(events::follow(call, source, check, left))
             }
             Ok(Ok(Opened::One(event))) => {
-                check.event(&event).map_err(|why| self.invalid(&why))?;
+                check.event(&event).map_err(|why| call.invalid(&why))?;
                 Ok(ClientStream::of_one(*event))
             }
+        }
+    }
+
+    /// Notes what the answers will be about.
+    fn about<R: Request>(self, request: &R) -> Call {
+        match self.client.dialect {
+            Some(Dialect::V0_1) => Call { context: request.context_id().to_owned(), ..self },
+            _ => self,
         }
     }
 

@@ -5,6 +5,7 @@ use std::{fmt, time::Duration};
 use ::http::StatusCode;
 
 use crate::{
+    auth::AuthError,
     card::Binding,
     error::{Error, ErrorKind},
     operation::Operation,
@@ -252,6 +253,17 @@ impl ClientError {
         ClientError::new(operation, class, Delivery::Answered, message)
     }
 
+    /// An operation that the version of the interface does not have.
+    pub(super) fn unspoken(operation: Operation, url: &str, version: &str) -> ClientError {
+        let class = FailureClass::Unsupported;
+        let message = format!(
+            "{url} speaks A2A {version}, which does not have this operation; {}",
+            class.hint()
+        );
+        let kind = Some(ErrorKind::UnsupportedOperation);
+        ClientError { kind, ..ClientError::new(operation, class, Delivery::NotSent, message) }
+    }
+
     /// An answer that is not A2A.
     pub(super) fn invalid(operation: Operation, url: &str, why: &str) -> ClientError {
         let class = FailureClass::InvalidResponse;
@@ -270,6 +282,16 @@ impl ClientError {
              check in the agent's card which binding this address is of"
         );
         ClientError::new(operation, FailureClass::InvalidResponse, Delivery::NotTaken, message)
+    }
+
+    /// A call that was not sent, because what it should carry cannot be had.
+    pub(super) fn without_proof(operation: Operation, url: &str, error: &AuthError) -> ClientError {
+        let class = match error.is_passing() {
+            true => FailureClass::Unavailable,
+            false => FailureClass::Unauthorized,
+        };
+        let message = format!("{url} was not called: {error}");
+        ClientError::new(operation, class, Delivery::NotSent, message)
     }
 
     /// A deadline that passed while waiting for the answer.

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ::http::{HeaderMap, StatusCode, Uri, header, uri::PathAndQuery};
+use ::http::{StatusCode, Uri, header, uri::PathAndQuery};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http_body_util::BodyExt;
@@ -24,6 +24,7 @@ use super::{
     http::{content_type, excerpt, retry_after},
 };
 use crate::{
+    auth::Proof,
     error::{Error, ErrorKind, parse_binary_details},
     outbound::{Outbound, OutboundError, deepest, read_capped},
     request::Request,
@@ -83,7 +84,8 @@ fn client(call: &Call, max_bytes: usize) -> Result<Grpc<Channel>, ClientError> {
                 why: error.to_string(),
             })
         })?;
-    Ok(Grpc::with_origin(Channel { outbound, url }, origin).max_decoding_message_size(max_bytes))
+    let channel = Channel { call: call.clone(), outbound, url };
+    Ok(Grpc::with_origin(channel, origin).max_decoding_message_size(max_bytes))
 }
 
 fn path(call: &Call) -> PathAndQuery {
@@ -92,7 +94,8 @@ fn path(call: &Call) -> PathAndQuery {
 }
 
 fn outgoing<R>(call: &Call, message: R) -> tonic::Request<R> {
-    let mut headers = HeaderMap::from_iter([(VERSION_HEADER, call.client.version.clone())]);
+    let mut headers = call.client.headers.clone();
+    headers.insert(VERSION_HEADER, call.client.version.clone());
     if let Some(extensions) = &call.client.extensions {
         headers.insert(EXTENSIONS_HEADER, extensions.clone());
     }
@@ -106,6 +109,7 @@ fn outgoing<R>(call: &Call, message: R) -> tonic::Request<R> {
 
 /// Carries tonic's requests over the guarded client.
 struct Channel {
+    call: Call,
     outbound: Outbound,
     /// The interface's, which errors name.
     url: Url,
@@ -116,6 +120,8 @@ struct Channel {
 enum Failure {
     #[error(transparent)]
     Outbound(#[from] OutboundError),
+    #[error("there is no proof for the call")]
+    Unproven(Box<ClientError>),
     #[error("the answer is not gRPC")]
     Strange {
         status: StatusCode,
@@ -136,18 +142,55 @@ impl Service<::http::Request<Body>> for Channel {
 
     /// Every A2A request is one message, so it is sent as one piece.
     fn call(&mut self, request: ::http::Request<Body>) -> Self::Future {
-        let (outbound, url) = (self.outbound.clone(), self.url.clone());
+        let channel = Channel {
+            call: self.call.clone(),
+            outbound: self.outbound.clone(),
+            url: self.url.clone(),
+        };
         Box::pin(async move {
             let (parts, body) = request.into_parts();
             let body: Bytes = body.collect().await?.to_bytes();
-            let sent = outbound.send_http2(&url, ::http::Request::from_parts(parts, body)).await;
-            let response = sent.map_err(Failure::from)?;
+            let response = channel.send(::http::Request::from_parts(parts, body)).await?;
             if content_type(response.headers()).starts_with("application/grpc") {
                 return Ok(response.into());
             }
             Err(strange(response).await.into())
         })
     }
+}
+
+impl Channel {
+    /// As the JSON bindings do: with what the call has to carry, and once more when that is refused.
+    async fn send(&self, request: ::http::Request<Bytes>) -> Result<Response, Failure> {
+        let unproven = |error| Failure::Unproven(Box::new(error));
+        let Some(proof) = self.call.proof().await.map_err(unproven)? else {
+            return Ok(self.outbound.send_http2(&self.url, request).await?);
+        };
+        let response = self.send_with(request.clone(), &proof).await?;
+        if !is_refusal(&response) {
+            return Ok(response);
+        }
+        match self.call.other_proof(&proof).await.map_err(unproven)? {
+            Some(proof) => self.send_with(request, &proof).await,
+            None => Ok(response),
+        }
+    }
+
+    async fn send_with(
+        &self,
+        mut request: ::http::Request<Bytes>,
+        proof: &Proof,
+    ) -> Result<Response, Failure> {
+        proof.apply_as_metadata(request.headers_mut());
+        Ok(proof.outbound(&self.outbound).send_http2(&self.url, request).await?)
+    }
+}
+
+/// Tells whether the agent, or something in front of it, wants another proof. An agent that refuses
+/// before it does anything says so in the head of its answer.
+fn is_refusal(response: &Response) -> bool {
+    let status = response.headers().get("grpc-status");
+    response.status() == StatusCode::UNAUTHORIZED || status.is_some_and(|status| status == "16")
 }
 
 async fn strange(response: Response) -> Failure {
@@ -172,6 +215,7 @@ fn failure(call: &Call, status: &Status, is_open: bool) -> ClientError {
             return call.misdirected(&format!("it does not speak HTTP/2 ({why})"));
         }
         Some(Failure::Outbound(error)) => return call.transport(error),
+        Some(Failure::Unproven(error)) => return (**error).clone(),
         Some(Failure::Strange { status, content_type, retry_after, excerpt }) => {
             return unlike_grpc(call, *status, content_type, *retry_after, excerpt);
         }

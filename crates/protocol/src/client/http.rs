@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ::http::{HeaderMap, HeaderValue, header};
+use ::http::{HeaderMap, HeaderValue, StatusCode, header};
 use bytes::Bytes;
 use jiff::{Timestamp, fmt::rfc2822::DateTimeParser};
 use reqwest::{Method, Response};
@@ -13,10 +13,12 @@ use super::{
     ClientError,
     call::{Call, Opened},
     events::Source,
-    jsonrpc, rest,
+    jsonrpc, older, rest,
 };
 use crate::{
+    auth::Proof,
     card::Binding,
+    dialect,
     error::without_position,
     outbound::{OutboundError, read_capped},
     request::Request,
@@ -30,6 +32,7 @@ const EVENT_STREAM: &str = "text/event-stream";
 const EXCERPT_CHARS: usize = 120;
 
 /// A request as it goes over HTTP.
+#[derive(Clone)]
 pub(super) struct Outgoing {
     pub(super) method: Method,
     pub(super) url: Url,
@@ -84,24 +87,58 @@ impl Call {
         self.successful(self.send(outgoing, streams).await?).await
     }
 
+    /// Sends a request with what the call has to carry, and once more when that is refused and can
+    /// be renewed: an agent that refuses has not acted on it.
     async fn send(&self, outgoing: Outgoing, streams: bool) -> Result<Response, ClientError> {
+        let Some(proof) = self.proof().await? else {
+            return self.send_with(outgoing, streams, None).await;
+        };
+        let response = self.send_with(outgoing.clone(), streams, Some(&proof)).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        match self.other_proof(&proof).await? {
+            Some(proof) => self.send_with(outgoing, streams, Some(&proof)).await,
+            None => Ok(response),
+        }
+    }
+
+    async fn send_with(
+        &self,
+        outgoing: Outgoing,
+        streams: bool,
+        proof: Option<&Proof>,
+    ) -> Result<Response, ClientError> {
         let client = &self.client;
+        let outbound = proof.map_or(&client.outbound, |proof| proof.outbound(&client.outbound));
         let Outgoing { method, url, body, content_type, accept } = outgoing;
         let accept = if streams { format!("{EVENT_STREAM}, {accept}") } else { accept.to_owned() };
-        let builder = client.outbound.request(method, &url);
+        let accept = HeaderValue::try_from(accept).expect("media types make a header");
+        let builder = outbound.request(method, &url);
         let mut builder = builder.map_err(|error| self.transport(&error))?;
+        let mut headers = client.headers.clone();
         if let Some(body) = body {
-            builder = builder.header(header::CONTENT_TYPE, content_type).body(body);
+            headers.insert(header::CONTENT_TYPE, content_type);
+            builder = builder.body(body);
         }
-        builder = builder.header(header::ACCEPT, accept);
-        builder = builder.header(VERSION_HEADER, client.version.clone());
+        headers.insert(header::ACCEPT, accept);
+        headers.insert(VERSION_HEADER, client.version.clone());
         if let Some(extensions) = &client.extensions {
-            builder = builder.header(EXTENSIONS_HEADER, extensions.clone());
+            let name = match client.dialect {
+                Some(_) => dialect::EXTENSIONS_HEADER,
+                None => EXTENSIONS_HEADER,
+            };
+            headers.insert(name, extensions.clone());
         }
         if let Some(authorization) = &client.authorization {
-            builder = builder.header(header::AUTHORIZATION, authorization.clone());
+            headers.insert(header::AUTHORIZATION, authorization.clone());
         }
-        client.outbound.send(&client.url, builder).await.map_err(|error| self.transport(&error))
+        if let Some(proof) = proof {
+            proof.apply_headers(&mut headers);
+            builder = proof.apply_query(builder);
+        }
+        let builder = builder.headers(headers);
+        outbound.send(&client.url, builder).await.map_err(|error| self.transport(&error))
     }
 
     /// Turns a status that tells of failure into an error, by the A2A error in its body if there is
@@ -135,6 +172,9 @@ impl Call {
     }
 
     fn read<T: DeserializeOwned>(&self, body: &[u8], content_type: &str) -> Result<T, ClientError> {
+        if let Some(dialect) = self.client.dialect {
+            return older::read(self, dialect, body, content_type);
+        }
         match self.client.interface.binding {
             Binding::HttpJson => rest::read(self, body, content_type),
             Binding::JsonRpc | Binding::Grpc => jsonrpc::read(self, body, content_type),

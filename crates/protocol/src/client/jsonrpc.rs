@@ -14,6 +14,7 @@ use super::{
     ClientError,
     call::Call,
     http::{Outgoing, parse},
+    older,
 };
 use crate::error::{Error, ErrorKind, parse_json_details};
 
@@ -23,7 +24,7 @@ const JSON: &str = "application/json";
 struct Request<'a, P> {
     jsonrpc: &'static str,
     id: u64,
-    method: &'static str,
+    method: &'a str,
     params: &'a P,
 }
 
@@ -50,7 +51,17 @@ struct ErrorObject {
 
 /// Writes a request.
 pub(super) fn outgoing<P: Serialize>(call: &Call, params: &P) -> Result<Outgoing, ClientError> {
-    let request = Request { jsonrpc: "2.0", id: call.id, method: call.operation.method(), params };
+    match call.client.dialect {
+        Some(dialect) => {
+            let method = dialect.method(call.operation).ok_or_else(|| call.unspoken())?;
+            written(call, method, &older::params(call, dialect, params)?)
+        }
+        None => written(call, call.operation.method(), params),
+    }
+}
+
+fn written<P: Serialize>(call: &Call, method: &str, params: &P) -> Result<Outgoing, ClientError> {
+    let request = Request { jsonrpc: "2.0", id: call.id, method, params };
     let body = serde_json::to_vec(&request).map_err(|error| call.unwritable(&error))?;
     Ok(Outgoing {
         method: Method::POST,

@@ -1,5 +1,7 @@
 //! An agent by all its interfaces: the first that answers is the one that is used.
 
+mod push;
+
 use std::{
     sync::{
         Arc,
@@ -8,16 +10,22 @@ use std::{
     time::Duration,
 };
 
+use ::http::HeaderMap;
 use tokio::time::Instant;
 
 use super::{Client, ClientError, ClientStream, Delivery, FailureClass, Interface, InterfaceError};
 use crate::{
+    auth::Keyring,
+    card::Binding,
+    error::ErrorKind,
     limits::ClientLimits,
+    operation::Operation,
     outbound::Outbound,
     v1::{
         AgentCard, CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse,
         SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest, Task,
     },
+    version::Version,
 };
 
 /// None of an agent's interfaces can be called.
@@ -30,7 +38,9 @@ pub struct NoInterface {
 
 fn reasons(causes: &[InterfaceError]) -> String {
     if causes.is_empty() {
-        return "it lists none of A2A 1.0 by JSONRPC, HTTP+JSON or GRPC".to_owned();
+        return "it lists none of A2A 1.0 by JSONRPC, HTTP+JSON or GRPC, nor an older one that is \
+                spoken"
+            .to_owned();
     }
     causes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
@@ -41,10 +51,17 @@ fn reasons(causes: &[InterfaceError]) -> String {
 /// about, or what is there speaks another version or binding, nothing has happened yet, and the call
 /// goes on to the next (A2A §5.2). Questions, which can do no harm twice, go on as well when the
 /// interface cannot answer now. Any other failure is the call's own: a Message that may have arrived
-/// is not sent twice. Cheap to clone; clones remember together.
+/// is not sent twice.
+///
+/// A card may be wrong about the version. An agent that refuses ours, or does not know a method that
+/// every agent has, is tried at the same address in the other versions spoken here, after all that
+/// the card lists. Cheap to clone; clones remember together.
 #[derive(Clone, Debug)]
 pub struct Peer {
+    /// Those that are listed, then the same addresses in other versions.
     clients: Arc<[Client]>,
+    /// How many are listed.
+    listed: usize,
     /// The index of the interface that answered last.
     preferred: Arc<AtomicUsize>,
 }
@@ -72,8 +89,9 @@ impl Peer {
     ) -> Result<Peer, NoInterface> {
         let mut causes = Vec::new();
         let mut clients = Vec::new();
+        let client = |interface| Client::with_limits(outbound.clone(), interface, limits);
         for interface in interfaces {
-            match Client::with_limits(outbound.clone(), interface, limits) {
+            match client(interface) {
                 Ok(client) => clients.push(client),
                 Err(cause) => causes.push(cause),
             }
@@ -81,7 +99,10 @@ impl Peer {
         if clients.is_empty() {
             return Err(NoInterface { causes });
         }
-        Ok(Peer { clients: clients.into(), preferred: Arc::default() })
+        let listed = clients.len();
+        let guesses = guesses(clients.iter().map(Client::interface));
+        clients.extend(guesses.into_iter().filter_map(|guess| client(guess).ok()));
+        Ok(Peer { clients: clients.into(), listed, preferred: Arc::default() })
     }
 
     /// Declares extensions on every call; see [`Client::with_extensions`].
@@ -89,12 +110,36 @@ impl Peer {
     pub fn with_extensions(self, uris: &[&str]) -> Peer {
         let clients = self.clients.iter().cloned();
         let clients = clients.map(|client| client.with_extensions(uris.iter().copied())).collect();
-        Peer { clients, preferred: self.preferred }
+        Peer { clients, ..self }
+    }
+
+    /// Authenticates every call; see [`Client::with_keyring`].
+    #[must_use]
+    pub fn with_keyring(self, keyring: &Keyring) -> Peer {
+        let clients = self.clients.iter().cloned();
+        let clients = clients.map(|client| client.with_keyring(keyring.clone())).collect();
+        Peer { clients, ..self }
+    }
+
+    /// Sends further headers with every call of those interfaces that they are meant for; see
+    /// [`Client::with_headers`].
+    #[must_use]
+    pub fn with_headers(
+        self,
+        headers: &HeaderMap,
+        are_meant_for: impl Fn(&Interface) -> bool,
+    ) -> Peer {
+        let clients = self.clients.iter().cloned();
+        let clients = clients.map(|client| {
+            let is_meant = are_meant_for(client.interface());
+            if is_meant { client.with_headers(headers.clone()) } else { client }
+        });
+        Peer { clients: clients.collect(), ..self }
     }
 
     /// Returns the interfaces that can be called, in the agent's order.
     pub fn interfaces(&self) -> impl Iterator<Item = &Interface> {
-        self.clients.iter().map(Client::interface)
+        self.clients[..self.listed].iter().map(Client::interface)
     }
 
     /// Returns the client of the interface that answered last, or of the first.
@@ -202,14 +247,32 @@ impl Peer {
         call: impl AsyncFn(Client, R, Duration) -> Result<T, ClientError>,
     ) -> Result<T, ClientError> {
         let started = Instant::now();
+        let preferred = self.preferred.load(Ordering::Relaxed);
         let mut failed = Vec::new();
-        for index in self.order() {
-            let left = timeout.saturating_sub(started.elapsed());
+        let mut is_another_version = false;
+        for index in self.order(preferred) {
+            let is_guess = index >= self.listed && index != preferred;
+            if is_guess && !is_another_version {
+                continue;
+            }
+            // Whoever is called first has all of it, to the letter of what an error then says.
+            let left = match failed.is_empty() {
+                true => timeout,
+                false => timeout.saturating_sub(started.elapsed()),
+            };
             let answer = call(self.clients[index].clone(), request.clone(), left).await;
             match answer {
-                Err(error) if leaves_hope(&error) => failed.push((index, error)),
+                // Of a guess that was wrong there is nothing to tell.
+                Err(error) if is_guess && leaves_hope(&error) => {}
+                Err(error) if leaves_hope(&error) => {
+                    is_another_version |= is_of_another_version(&error);
+                    failed.push((index, error));
+                }
                 answer => {
-                    self.preferred.store(index, Ordering::Relaxed);
+                    // What answers an error to a guess may speak yet another version.
+                    if answer.is_ok() || !is_guess {
+                        self.preferred.store(index, Ordering::Relaxed);
+                    }
                     return answer.map_err(|error| after(&failed, error));
                 }
             }
@@ -241,8 +304,7 @@ impl Peer {
     }
 
     /// The preferred interface, then the others in their order.
-    fn order(&self) -> impl Iterator<Item = usize> {
-        let first = self.preferred.load(Ordering::Relaxed);
+    fn order(&self, first: usize) -> impl Iterator<Item = usize> {
         std::iter::once(first).chain((0..self.clients.len()).filter(move |index| *index != first))
     }
 }
@@ -250,6 +312,46 @@ impl Peer {
 /// Tells whether a question may be asked over another interface: nothing is changed by asking twice.
 fn may_ask_elsewhere(error: &ClientError) -> bool {
     error.is_untaken() || error.class == FailureClass::Unavailable
+}
+
+/// Tells whether a failure says that the agent speaks another version than it was called in.
+fn is_of_another_version(error: &ClientError) -> bool {
+    let is_everywhere = matches!(
+        error.operation,
+        Operation::SendMessage
+            | Operation::SendStreamingMessage
+            | Operation::GetTask
+            | Operation::CancelTask
+    );
+    match error.kind {
+        Some(ErrorKind::VersionNotSupported) => true,
+        Some(ErrorKind::MethodNotFound) => is_everywhere,
+        _ => false,
+    }
+}
+
+/// The same addresses in the versions in which they are not listed, the newest first.
+fn guesses<'a>(listed: impl Iterator<Item = &'a Interface>) -> Vec<Interface> {
+    let mut guesses = Vec::new();
+    let listed: Vec<&Interface> = listed.collect();
+    for version in [Version::V1_0, Version::V0_3, Version::V0_1] {
+        for interface in &listed {
+            let guess = Interface { version: version.to_string(), ..(*interface).clone() };
+            let is_listed = listed.iter().any(|one| {
+                (&one.url, one.binding) == (&guess.url, guess.binding) && speaks(one, version)
+            });
+            if !is_listed && interface.binding != Binding::Grpc && !guesses.contains(&guess) {
+                guesses.push(guess);
+            }
+        }
+    }
+    guesses
+}
+
+/// Whether an interface is called as one of this version would be.
+fn speaks(interface: &Interface, version: Version) -> bool {
+    let own: Option<Version> = interface.version.parse().ok();
+    own == Some(version) || own == Some(Version::V0_2) && version == Version::V0_3
 }
 
 /// Nobody was there.

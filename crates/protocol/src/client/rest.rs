@@ -15,6 +15,7 @@ use super::{
     ClientError, Delivery,
     call::Call,
     http::{Outgoing, parse},
+    older,
 };
 use crate::{
     error::{Error, ErrorKind, GrpcCode, parse_json_details},
@@ -53,6 +54,9 @@ pub(super) fn outgoing<R: Request>(
     route: &Route,
     mut request: R,
 ) -> Result<Outgoing, ClientError> {
+    if let Some(dialect) = call.client.dialect {
+        return older::outgoing(call, dialect, route, &request);
+    }
     let tenant = std::mem::take(request.tenant_mut());
     let (mut url, names) = place(&call.client.url, &tenant, route, &mut request);
     let fields = || {
@@ -83,7 +87,7 @@ pub(super) fn outgoing<R: Request>(
 }
 
 /// Fills a route's path in, and returns the JSON names of the fields that are in it.
-fn place<R: Request>(
+pub(super) fn place<R: Request>(
     base: &Url,
     tenant: &str,
     route: &Route,
@@ -110,7 +114,7 @@ fn place<R: Request>(
     (url, names)
 }
 
-fn put_query(url: &mut Url, fields: &Map<String, Value>) {
+pub(super) fn put_query(url: &mut Url, fields: &Map<String, Value>) {
     if fields.is_empty() {
         return;
     }
@@ -172,6 +176,10 @@ pub(super) fn failure(
     body: &[u8],
     retry_after: Option<Duration>,
 ) -> Option<ClientError> {
+    let older = call.client.dialect.and_then(|_| older::failure(call, status, body, retry_after));
+    if older.is_some() {
+        return older;
+    }
     let aside: Aside = parse(body).ok()?;
     if aside.jsonrpc.is_some() {
         return Some(call.misdirected("it speaks JSON-RPC"));

@@ -1,6 +1,7 @@
 mod answers;
 mod bindings;
 mod calls;
+mod dialects;
 mod golden;
 mod grpc;
 mod peer;

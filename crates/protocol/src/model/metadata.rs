@@ -26,6 +26,10 @@ pub const STEP: &str = "urn:convoke:step:v1";
 /// string. On a Task of Convoke: the workflow that it runs.
 pub const WORKFLOW: &str = "urn:convoke:workflow:v1";
 
+/// On a Message to Convoke, or its request: the agent that it is passed on to, as
+/// its name in the directory or a selector like those of workflow files.
+pub const AGENT: &str = "urn:convoke:agent:v1";
+
 fn get<'a>(metadata: Option<&'a Struct>, key: &str) -> Option<&'a Json> {
     metadata?.0.get(key)
 }

@@ -46,34 +46,39 @@ impl Outbound {
     /// # Errors
     /// Every variant of [`OutboundError`] but `Setup`. A status that tells of failure is no error.
     pub async fn fetch(&self, url: &str, limits: FetchLimits) -> Result<Fetched, OutboundError> {
-        self.fetch_if(url, &HeaderMap::new(), limits).await
+        self.fetch_with(url, &HeaderMap::new(), limits).await
     }
 
-    /// Reads a document as [`Outbound::fetch`] does, under the conditions that these headers name
-    /// (RFC 9110 §13): the answer may be 304 without a body.
+    /// Reads a document as [`Outbound::fetch`] does, with further headers, such as conditions
+    /// (RFC 9110 §13): then the answer may be 304 without a body. They go to the URL's own
+    /// origin alone: where a redirect leads elsewhere, they stay behind.
     ///
     /// # Errors
-    /// Those of [`Outbound::fetch`].
-    pub async fn fetch_if(
+    /// As [`Outbound::fetch`].
+    pub async fn fetch_with(
         &self,
         url: &str,
-        conditions: &HeaderMap,
+        headers: &HeaderMap,
         limits: FetchLimits,
     ) -> Result<Fetched, OutboundError> {
         let late = |_| OutboundError::Timeout { url: url.to_owned(), after: limits.timeout };
-        let fetched = self.follow(url, conditions, limits);
-        tokio::time::timeout(limits.timeout, fetched).await.map_err(late)?
+        let follow = self.follow(url, headers, limits);
+        tokio::time::timeout(limits.timeout, follow).await.map_err(late)?
     }
 
     async fn follow(
         &self,
         first: &str,
-        conditions: &HeaderMap,
+        headers: &HeaderMap,
         limits: FetchLimits,
     ) -> Result<Fetched, OutboundError> {
         let mut url = self.check(first)?;
+        let origin = url.origin();
         for _ in 0..=limits.max_redirects {
-            let request = self.request(Method::GET, &url)?.headers(conditions.clone());
+            let mut request = self.request(Method::GET, &url)?;
+            if url.origin() == origin {
+                request = request.headers(headers.clone());
+            }
             let response = self.send(&url, request).await?;
             let Some(next) = self.next_hop(&url, &response)? else {
                 return read(url, response, limits.max_bytes).await;
@@ -84,7 +89,8 @@ impl Outbound {
         Err(OutboundError::TooManyRedirects { url, limit: limits.max_redirects, last })
     }
 
-    pub(super) fn next_hop(
+    /// Tells where an answer redirects to; `None` when it does not.
+    pub(crate) fn next_hop(
         &self,
         url: &Url,
         response: &Response,
@@ -109,7 +115,12 @@ impl Outbound {
     }
 }
 
-async fn read(url: Url, response: Response, limit_bytes: usize) -> Result<Fetched, OutboundError> {
+/// Reads the body that belongs to an answer's head.
+pub(crate) async fn read(
+    url: Url,
+    response: Response,
+    limit_bytes: usize,
+) -> Result<Fetched, OutboundError> {
     let (status, headers) = (response.status(), response.headers().clone());
     let body = read_capped(&url, response, limit_bytes).await?;
     Ok(Fetched { url, status, headers, body })

@@ -299,3 +299,25 @@ async fn a_server_without_tls_is_not_called_by_https() {
     let is_named = matches!(error, OutboundError::Connect { .. } | OutboundError::Setup { .. });
     assert!(is_named, "{error:?}");
 }
+
+#[tokio::test]
+async fn headers_of_a_fetch_stay_behind_where_a_redirect_leads_to_another_origin() {
+    let key =
+        |headers: http::HeaderMap| headers.get("x-key").map_or("none", |_| "the key").to_owned();
+    let other = serve(Router::new().fallback(async move |headers| key(headers))).await;
+    let elsewhere = format!("http://127.0.0.1:{other}/");
+    let router = Router::new()
+        .route("/own", get(async || Redirect::temporary("/read")))
+        .route("/read", get(async move |headers| key(headers)))
+        .route("/other", get(async move || Redirect::temporary(&elsewhere)));
+    let port = serve(router).await;
+    let headers = http::HeaderMap::from_iter([(
+        http::HeaderName::from_static("x-key"),
+        http::HeaderValue::from_static("k"),
+    )]);
+    for (path, read) in [("read", "the key"), ("own", "the key"), ("other", "none")] {
+        let url = format!("http://127.0.0.1:{port}/{path}");
+        let fetched = local().fetch_with(&url, &headers, limits()).await.expect("an answer");
+        assert_eq!(fetched.body, read, "{path}");
+    }
+}

@@ -28,12 +28,24 @@ impl Backoff {
     /// What the webhook asked for counts when it is longer, up to an hour.
     #[must_use]
     pub fn wait(&self, failed: u32, asked: Option<Duration>) -> Option<Duration> {
+        self.wait_within(failed, asked, 1.0)
+    }
+
+    /// As [`Backoff::wait`], of its own wait only a share from 0 to 1. Drawn anew each time, it keeps
+    /// webhooks that failed together from being called together (full jitter).
+    #[must_use]
+    pub fn wait_within(
+        &self,
+        failed: u32,
+        asked: Option<Duration>,
+        share: f64,
+    ) -> Option<Duration> {
         if failed >= self.attempts {
             return None;
         }
         let doubled = 2_u32.saturating_pow(failed.saturating_sub(1));
         let own = self.first.saturating_mul(doubled).min(self.longest);
-        Some(own.max(asked.unwrap_or_default().min(LONGEST_ASKED)))
+        Some(own.mul_f64(share).max(asked.unwrap_or_default().min(LONGEST_ASKED)))
     }
 }
 
@@ -54,6 +66,18 @@ mod tests {
             Backoff { first: Duration::from_secs(3), longest: Duration::from_secs(5), attempts: 4 };
         assert_eq!(seconds(quick, None), [3, 5, 5]);
         assert_eq!(seconds(Backoff { attempts: 1, ..quick }, None), [0; 0]);
+    }
+
+    #[test]
+    fn jitter_shortens_its_own_wait_and_not_what_the_webhook_asked_for() {
+        let backoff = Backoff::default();
+        let wait = |failed, asked: Option<u64>, share| {
+            backoff.wait_within(failed, asked.map(Duration::from_secs), share)
+        };
+        assert_eq!(wait(3, None, 0.5), Some(Duration::from_secs(2)));
+        assert_eq!(wait(3, None, 0.0), Some(Duration::ZERO));
+        assert_eq!(wait(3, Some(3), 0.5), Some(Duration::from_secs(3)));
+        assert_eq!(wait(10, Some(3), 0.5), None);
     }
 
     #[test]

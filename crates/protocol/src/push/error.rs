@@ -26,6 +26,20 @@ pub enum PushError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// The webhook did not show that it wants notifications.
+    #[error("the webhook {url} did not answer the challenge: {why}")]
+    Challenge {
+        /// The webhook.
+        url: String,
+        /// What it did instead.
+        why: String,
+    },
+    /// A key for signing cannot be made, read or used.
+    #[error("a key for signing notifications cannot be used: {why}")]
+    Key {
+        /// The cause.
+        why: String,
+    },
     /// The event cannot be written as JSON.
     #[error("the event cannot be written as JSON: {why}")]
     Body {
@@ -35,11 +49,16 @@ pub enum PushError {
 }
 
 impl PushError {
-    /// What is wrong with which field of TaskPushNotificationConfig.
-    pub(super) fn violation(&self) -> FieldViolation {
+    /// Says what is wrong with which field of TaskPushNotificationConfig.
+    #[must_use]
+    pub fn violation(&self) -> FieldViolation {
         let field = match self {
             PushError::Header { field, .. } => field,
-            PushError::Outbound(_) | PushError::Status { .. } | PushError::Body { .. } => "url",
+            PushError::Outbound(_)
+            | PushError::Status { .. }
+            | PushError::Challenge { .. }
+            | PushError::Key { .. }
+            | PushError::Body { .. } => "url",
         };
         FieldViolation { field: field.to_owned(), description: self.to_string() }
     }

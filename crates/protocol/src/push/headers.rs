@@ -2,16 +2,33 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use super::{PushError, TOKEN_HEADER};
+use super::{PushError, SIGNATURE_HEADER, TOKEN_HEADER};
 use crate::v1::TaskPushNotificationConfig;
 
 /// A header, if the configuration asks for it.
 type Header = Result<Option<(HeaderName, HeaderValue)>, PushError>;
 
-/// Makes the headers of a configuration.
-pub(super) fn of(config: &TaskPushNotificationConfig) -> Result<HeaderMap, PushError> {
+/// Makes the headers of a configuration, and those of the JWT that signs a notification. It goes into
+/// Authorization, where receivers look for it, unless the client wants credentials of its own there.
+pub(super) fn of(
+    config: &TaskPushNotificationConfig,
+    jwt: Option<&str>,
+) -> Result<HeaderMap, PushError> {
     let headers: Result<Vec<_>, PushError> = each(config).into_iter().collect();
-    Ok(headers?.into_iter().flatten().collect())
+    let mut headers: HeaderMap = headers?.into_iter().flatten().collect();
+    if let Some(jwt) = jwt {
+        headers.insert(SIGNATURE_HEADER, secret("url", jwt)?);
+        if has_place_for_jwt(config) {
+            headers.insert(header::AUTHORIZATION, secret("url", &format!("Bearer {jwt}"))?);
+        }
+    }
+    Ok(headers)
+}
+
+fn has_place_for_jwt(config: &TaskPushNotificationConfig) -> bool {
+    config.authentication.as_ref().is_none_or(|wanted| {
+        wanted.scheme.eq_ignore_ascii_case("Bearer") && wanted.credentials.is_empty()
+    })
 }
 
 /// Makes each header on its own, so that all that cannot be made are known.

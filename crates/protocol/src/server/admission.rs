@@ -20,11 +20,20 @@ pub(super) struct Admitted {
 
 /// Reads the version from header or query and refuses those not served (A2A §3.6.2).
 pub(super) fn version(headers: &HeaderMap, query: Option<&str>) -> Result<Version, Error> {
+    version_among(headers, query, &[Version::V1_0])
+}
+
+/// Reads the version from header or query and refuses those that are not among these.
+pub(super) fn version_among(
+    headers: &HeaderMap,
+    query: Option<&str>,
+    served: &[Version],
+) -> Result<Version, Error> {
     let header = headers.get(VERSION_HEADER).map(|value| value.to_str().unwrap_or("?"));
     let written = header.filter(|value| !value.trim().is_empty()).map(str::to_owned);
     let written = written.or_else(|| query_version(query?)).unwrap_or_default();
     match written.parse::<Version>() {
-        Ok(Version::V1_0) => Ok(Version::V1_0),
+        Ok(version) if served.contains(&version) => Ok(version),
         Ok(other) if written.trim().is_empty() => Err(version_error(format!(
             "a request without the A2A-Version header means version {other}, which is not served here; send \"A2A-Version: {}\"",
             Version::V1_0

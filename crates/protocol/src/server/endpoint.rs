@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
+use super::older::Named;
 use crate::{
     error::{Error, ErrorKind},
     limits::ServerLimits,
@@ -17,6 +18,14 @@ use crate::{
 pub(super) struct Endpoint {
     pub(super) service: Arc<dyn A2aService>,
     pub(super) limits: ServerLimits,
+    /// The same for clients of 0.1, when older versions are spoken.
+    pub(super) named: Option<Box<NamedEndpoint>>,
+}
+
+/// A service whose Tasks go by the ids that clients of 0.1 make.
+pub(super) struct NamedEndpoint {
+    pub(super) tasks: Arc<Named>,
+    pub(super) endpoint: Endpoint,
 }
 
 /// An error that came before the operation was known, and the HTTP status that says so.
@@ -35,7 +44,14 @@ impl Refusal {
 
 impl Endpoint {
     pub(super) fn new(service: Arc<dyn A2aService>, limits: ServerLimits) -> Endpoint {
-        Endpoint { service, limits }
+        Endpoint { service, limits, named: None }
+    }
+
+    /// Speaks the versions before 1.0 too.
+    pub(super) fn with_older_versions(self) -> Endpoint {
+        let tasks = Arc::new(Named::new(self.service.clone()));
+        let endpoint = Endpoint::new(tasks.clone(), self.limits);
+        Endpoint { named: Some(Box::new(NamedEndpoint { tasks, endpoint })), ..self }
     }
 
     /// Reads a body, within the limits.

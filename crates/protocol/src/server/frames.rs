@@ -17,6 +17,10 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use super::{framing::Framing, socket::Shutdown};
 use crate::{error::Error, service::EventStream, v1::StreamResponse};
 
+/// What stands around the data of an event.
+pub(super) const DATA: &[u8] = b"data: ";
+pub(super) const END: &[u8] = b"\n\n";
+
 const COMMENT: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
 /// Makes the body of a streaming answer. It ends with the events, after an error, or when the
@@ -79,15 +83,28 @@ impl Frames {
     fn frame(&mut self, event: Result<StreamResponse, Error>) -> Bytes {
         self.silence.reset();
         let mut frame = Vec::with_capacity(512);
-        frame.extend_from_slice(b"data: ");
-        let start = frame.len();
-        let written = event.and_then(|event| self.framing.write_success(&mut frame, &event));
+        let written = event.and_then(|event| self.write(&mut frame, &event));
         if let Err(error) = written {
             self.events = None;
-            frame.truncate(start);
+            frame.clear();
+            frame.extend_from_slice(DATA);
             self.framing.write_failure(&mut frame, &error);
+            frame.extend_from_slice(END);
         }
-        frame.extend_from_slice(b"\n\n");
         frame.into()
+    }
+
+    /// Writes the frame of an event; of a translated one there may be several, or the last.
+    fn write(&mut self, frame: &mut Vec<u8>, event: &StreamResponse) -> Result<(), Error> {
+        if let Framing::Translated(translated) = &mut self.framing {
+            if translated.write_events(frame, event)? {
+                self.events = None;
+            }
+            return Ok(());
+        }
+        frame.extend_from_slice(DATA);
+        self.framing.write_success(frame, event)?;
+        frame.extend_from_slice(END);
+        Ok(())
     }
 }

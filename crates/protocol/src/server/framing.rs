@@ -5,7 +5,10 @@ use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::endpoint::Refusal;
+use super::{
+    endpoint::Refusal,
+    older::{self, Translated},
+};
 use crate::error::{Error, json_details, json_details_with_reason};
 
 const VERSION: &str = "2.0";
@@ -19,6 +22,16 @@ pub(super) enum Framing {
     JsonRpc(Box<RawValue>),
     /// Nothing: HTTP+JSON says the rest by status and this media type (A2A §11.4, §11.6).
     Bare(HeaderValue),
+    /// The same before 1.0, whose errors have JSON-RPC's codes and no details of their own.
+    BareOlder,
+    /// One of these, around what has been translated into an older version.
+    Translated(Box<Translated>),
+}
+
+/// Says that a result cannot be written, and why.
+pub(super) fn unwritable(error: &serde_json::Error) -> Error {
+    tracing::error!(%error, "an answer cannot be written as JSON");
+    Error::internal(format!("the answer cannot be written as JSON: {error}"))
 }
 
 #[derive(Serialize)]
@@ -65,7 +78,8 @@ impl Framing {
 
     pub(super) fn content_type(&self) -> HeaderValue {
         match self {
-            Framing::JsonRpc(_) => JSON,
+            Framing::JsonRpc(_) | Framing::BareOlder => JSON,
+            Framing::Translated(translated) => translated.around.content_type(),
             Framing::Bare(media_type) => media_type.clone(),
         }
     }
@@ -80,17 +94,32 @@ impl Framing {
             Framing::JsonRpc(id) => {
                 serde_json::to_writer(body, &Success { jsonrpc: VERSION, id, result })
             }
-            Framing::Bare(_) => serde_json::to_writer(body, result),
+            Framing::Bare(_) | Framing::BareOlder => serde_json::to_writer(body, result),
+            Framing::Translated(translated) => return translated.write_success(body, result),
         };
-        written.map_err(|error| {
-            tracing::error!(%error, "an answer cannot be written as JSON");
-            Error::internal(format!("the answer cannot be written as JSON: {error}"))
-        })
+        written.map_err(|error| unwritable(&error))
     }
 
     /// Appends an error.
     pub(super) fn write_failure(&self, body: &mut Vec<u8>, error: &Error) {
-        self.write_failure_as(body, error.kind.row().http, error);
+        self.write_failure_as(body, self.http(error), error);
+    }
+
+    /// The HTTP status that says what an error is about.
+    fn http(&self, error: &Error) -> u16 {
+        match self {
+            Framing::BareOlder => older::http_status(error.kind),
+            Framing::Translated(translated) => translated.around.http(error),
+            Framing::JsonRpc(_) | Framing::Bare(_) => error.kind.row().http,
+        }
+    }
+
+    fn is_json_rpc(&self) -> bool {
+        match self {
+            Framing::JsonRpc(_) => true,
+            Framing::Bare(_) | Framing::BareOlder => false,
+            Framing::Translated(translated) => translated.around.is_json_rpc(),
+        }
     }
 
     fn write_failure_as(&self, body: &mut Vec<u8>, http: u16, error: &Error) {
@@ -100,6 +129,13 @@ impl Framing {
                 let data = json_details(error);
                 let error = ErrorObject { code: row.json_rpc, message, data };
                 serde_json::to_writer(body, &Failure { jsonrpc: VERSION, id, error })
+            }
+            Framing::Translated(translated) => {
+                return translated.around.write_failure_as(body, http, error);
+            }
+            Framing::BareOlder => {
+                let data = json_details(error);
+                serde_json::to_writer(body, &ErrorObject { code: row.json_rpc, message, data })
             }
             Framing::Bare(_) => {
                 let details = json_details_with_reason(error);
@@ -114,9 +150,9 @@ impl Framing {
     /// Answers with an error. HTTP+JSON has a status for each kind; JSON-RPC says HTTP 200, unless
     /// it is about the transport (credentials, limits).
     pub(super) fn failure(&self, error: &Error) -> Response {
-        let status = match self {
-            Framing::JsonRpc(_) if !error.kind.is_transport() => 200,
-            _ => error.kind.row().http,
+        let status = match self.is_json_rpc() {
+            true if !error.kind.is_transport() => 200,
+            _ => self.http(error),
         };
         let status = StatusCode::from_u16(status).expect("the table holds HTTP statuses");
         self.failure_as(status, error)

@@ -13,18 +13,19 @@ use http::request::Parts;
 use serde_json::value::RawValue;
 
 use super::{
-    admission,
     endpoint::{Endpoint, Refusal, check_json},
     exchange::{Exchange, Fields, decode},
     framing::Framing,
+    older,
     validation::Judged,
 };
 use crate::{
     error::{Error, ErrorKind},
     operation::Operation,
+    version::Version,
 };
 
-use envelope::Envelope;
+pub(super) use envelope::Envelope;
 
 /// Answers one request.
 pub(super) async fn answer(
@@ -61,7 +62,11 @@ async fn dispatch(
     envelope: &Envelope<'_>,
     framing: &Framing,
 ) -> Result<Response, Error> {
-    let version = admission::version(&parts.headers, parts.uri.query())?;
+    let version = older::version(endpoint, &parts)?;
+    if let Some(named) = endpoint.named.as_deref().filter(|_| version != Version::V1_0) {
+        let asked = older::Asked { endpoint, named, parts, version };
+        return asked.json_rpc(envelope, framing).await;
+    }
     let operation =
         Operation::from_method(&envelope.method).ok_or_else(|| unknown_method(&envelope.method))?;
     let fields = Params(envelope.params);
@@ -69,7 +74,7 @@ async fn dispatch(
 }
 
 /// The member `params`.
-struct Params<'a>(&'a RawValue);
+pub(super) struct Params<'a>(pub(super) &'a RawValue);
 
 impl Fields for Params<'_> {
     fn read<R: Judged>(&self) -> Result<R, Error> {

@@ -1,6 +1,6 @@
 //! The HTTP+JSON binding (A2A §11): the routes of the table, plain JSON, errors by status.
 
-mod fields;
+pub(super) mod fields;
 pub(super) mod routes;
 
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use super::{
     endpoint::{Endpoint, Refusal, check_json},
     exchange::Exchange,
     framing::{Framing, JSON},
+    older,
 };
 use crate::error::{Error, ErrorKind};
 
@@ -32,8 +33,12 @@ pub(super) async fn answer(
     request: HttpRequest,
 ) -> Response {
     let (parts, body) = request.into_parts();
+    if older::is_http_json(&endpoint, &parts) {
+        return older::http_json(&endpoint, parts, body).await;
+    }
     let framing = Framing::Bare(media_type(&parts.headers));
-    let (place, body) = match take(&endpoint, &parts, body).await {
+    let path = parts.uri.path().strip_prefix(HTTP_JSON_PATH).unwrap_or_default();
+    let (place, body) = match take(&endpoint, &parts, path, body).await {
         Ok(taken) => taken,
         Err(refusal) => return framing.refuse(&refusal),
     };
@@ -56,8 +61,12 @@ fn media_type(headers: &HeaderMap) -> HeaderValue {
 
 /// Finds the place a request is for, and reads its body. A POST may come without one, for there is
 /// nothing to say to some operations.
-async fn take(endpoint: &Endpoint, parts: &Parts, body: Body) -> Result<(Place, Bytes), Refusal> {
-    let path = parts.uri.path().strip_prefix(HTTP_JSON_PATH).unwrap_or_default();
+pub(super) async fn take(
+    endpoint: &Endpoint,
+    parts: &Parts,
+    path: &str,
+    body: Body,
+) -> Result<(Place, Bytes), Refusal> {
     let place = routes::find(&parts.method, path).map_err(|miss| refusal(parts, &miss))?;
     if parts.method != Method::POST {
         return Ok((place, Bytes::new()));
@@ -72,7 +81,7 @@ async fn take(endpoint: &Endpoint, parts: &Parts, body: Body) -> Result<(Place, 
     Ok((place, body))
 }
 
-fn refusal(parts: &Parts, miss: &Miss) -> Refusal {
+pub(super) fn refusal(parts: &Parts, miss: &Miss) -> Refusal {
     let (method, path) = (&parts.method, parts.uri.path());
     match miss {
         Miss::Path => {

@@ -1,6 +1,7 @@
 mod card;
 mod golden;
 mod grpc;
+mod older;
 mod operations;
 mod requests;
 mod rest;

@@ -19,6 +19,7 @@ use jiff::{
 use sha2::{Digest, Sha256};
 
 use crate::{
+    dialect,
     service::{A2aService, Call},
     version::Version,
 };
@@ -29,13 +30,33 @@ pub(super) struct Card {
     cache_control: HeaderValue,
     /// The entity tag last served and since when: a change shows when it is first served.
     last: Mutex<(String, Timestamp)>,
+    /// Whether readers of older versions are to find what they look for.
+    is_for_older: bool,
 }
 
 impl Card {
     pub(super) fn new(service: Arc<dyn A2aService>, max_age: Duration) -> Card {
         let cache_control = HeaderValue::try_from(format!("public, max-age={}", max_age.as_secs()))
             .expect("digits and letters make a header value");
-        Card { service, cache_control, last: Mutex::new((String::new(), Timestamp::UNIX_EPOCH)) }
+        let last = Mutex::new((String::new(), Timestamp::UNIX_EPOCH));
+        Card { service, cache_control, last, is_for_older: false }
+    }
+
+    /// Serves a card that readers of older versions can read too.
+    pub(super) fn with_older_fields(self) -> Card {
+        Card { is_for_older: true, ..self }
+    }
+
+    fn json(&self, call: &Call) -> Result<Vec<u8>, serde_json::Error> {
+        let card = self.service.card(call);
+        if !self.is_for_older {
+            return serde_json::to_vec(&*card);
+        }
+        let mut card = serde_json::to_value(&*card)?;
+        if let Some(fields) = card.as_object_mut() {
+            dialect::card::add_older_fields(fields);
+        }
+        serde_json::to_vec(&card)
     }
 
     /// Says since when the content of this tag is served, in whole seconds.
@@ -60,7 +81,7 @@ pub(super) async fn answer(State(card): State<Arc<Card>>, request: Request) -> R
         headers: parts.headers,
         context: parts.extensions,
     };
-    let body = match serde_json::to_vec(&*card.service.card(&call)) {
+    let body = match card.json(&call) {
         Ok(body) => Bytes::from(body),
         Err(error) => {
             tracing::error!(%error, "the agent card cannot be written as JSON");

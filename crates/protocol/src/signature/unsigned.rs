@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::{SignatureError, exact};
-use crate::{card, v1::AgentCard};
+use crate::{card, dialect, v1::AgentCard};
 
 /// A card that was read in order to be signed.
 #[derive(Clone, Debug)]
@@ -20,10 +20,14 @@ impl Unsigned {
     ///
     /// # Errors
     /// [`SignatureError::Json`] when it is none that all readers read alike, and
-    /// [`SignatureError::Card`] when it is no A2A 1.0 card.
+    /// [`SignatureError::Card`] or [`SignatureError::Older`] when it is no A2A 1.0 card.
     pub fn read(text: &[u8]) -> Result<Self, SignatureError> {
         let raw = exact::read(text)?;
         let card = card::read(&raw)?;
+        if raw.as_object().is_some_and(dialect::card::is_older) {
+            let version = card.supported_interfaces.first().map(|it| it.protocol_version.clone());
+            return Err(SignatureError::Older { version: version.unwrap_or_default() });
+        }
         let known = serde_json::to_value(&card)
             .map_err(|error| SignatureError::Json { why: error.to_string() })?;
         let mut left_out = Vec::new();

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use protocol::auth::{Credential, SecretSource};
 use serde_json::{Value, json};
 use store::{Expect, Version};
 
@@ -137,9 +138,12 @@ fn every_detail_that_changes_is_named() {
         owner: Some("o".into()),
         notes: Some("n".into()),
         priority: 1,
+        credentials: vec![Credential::bearer(SecretSource::Env("TOKEN".into()))],
+        origins: vec!["https://api.example".parse().unwrap()],
     });
     other.url = "https://moved.example/card".into();
-    let what = ["url", "tags", "aliases", "owner", "notes", "priority"].map(str::to_owned);
+    let what = ["url", "tags", "aliases", "owner", "notes", "priority", "credentials", "origins"]
+        .map(str::to_owned);
     let outcomes = directory.apply(Some("c"), false, &[other.clone()], &[]);
     assert_eq!(outcomes, [outcome("a", Outcome::Changed(what.to_vec()))]);
     assert_eq!(directory.0["a"].record.details, other.details.clone().unwrap());

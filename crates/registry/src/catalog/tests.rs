@@ -29,6 +29,7 @@ fn every_key_of_a_catalog_is_read() {
             owner: Some("ada".into()),
             notes: Some("Good.".into()),
             priority: -3,
+            ..Details::default()
         }
     );
     assert_eq!(entries[1].card, CardAt::File("cards/hotel.json".into()));
@@ -145,5 +146,72 @@ fn a_file_that_lists_no_agents_is_refused() {
        ·          ┬
        ·          ╰── this is a mapping
        ╰────
+    ");
+}
+
+fn credentials(text: &str) -> Vec<String> {
+    let indented = text.replace('\n', "\n    ");
+    let entries =
+        entries(&format!("agents:\n- url: https://a.example\n  credentials:\n    {indented}\n"));
+    entries[0].details.credentials.iter().map(|it| serde_json::to_string(it).unwrap()).collect()
+}
+
+#[test]
+fn every_kind_of_credential_is_read() {
+    let read = credentials(
+        "- api_key: {env: KEY}\n- {header: {name: X-Door, value: {file: /run/door}}, scheme: door}\n- basic: {username: ada, password: {command: [pass, show, ada]}}\n- bearer: {env: TOKEN}\n- oauth2: {client_id: c, client_secret: {env: S}, scopes: [a, b], issuer: 'https://login.example/x', flow: device_code}\n- oauth2: {client_id: public}\n- certificate: {certificate: {file: /c.pem}, key: {file: /k.pem}, authorities: {file: /a.pem}}",
+    );
+    assert_snapshot!(read.join("\n"), @r#"
+    {"scheme":null,"method":{"api_key":{"env":"KEY"}}}
+    {"scheme":"door","method":{"header":{"name":"X-Door","value":{"file":"/run/door"}}}}
+    {"scheme":null,"method":{"basic":{"username":"ada","password":{"command":["pass","show","ada"]}}}}
+    {"scheme":null,"method":{"bearer":{"env":"TOKEN"}}}
+    {"scheme":null,"method":{"oauth2":{"client_id":"c","client_secret":{"env":"S"},"scopes":["a","b"],"issuer":"https://login.example/x","flow":"device_code"}}}
+    {"scheme":null,"method":{"oauth2":{"client_id":"public","client_secret":null,"scopes":[],"issuer":null,"flow":null}}}
+    {"scheme":null,"method":{"certificate":{"certificate":{"file":"/c.pem"},"key":{"file":"/k.pem"},"authorities":{"file":"/a.pem"}}}}
+    "#);
+}
+
+#[test]
+fn files_of_secrets_are_looked_for_beside_the_catalog() {
+    let text = "agents:\n- url: https://a.example\n  credentials: [{bearer: {file: secrets/token}}]\n  origins: [https://api.example/x, 'http://127.0.0.1:9']\n";
+    let listing = read(Source::new("/etc/convoke/catalog.yaml", text)).unwrap();
+    let details = &listing.entries[0].details;
+    assert_eq!(
+        details.credentials[0].to_string(),
+        "bearer from the file /etc/convoke/secrets/token"
+    );
+    let origins: Vec<String> = details.origins.iter().map(ToString::to_string).collect();
+    assert_eq!(origins, ["https://api.example", "http://127.0.0.1:9"]);
+}
+
+#[test]
+fn everything_wrong_with_credentials_is_said_without_showing_a_secret() {
+    let text = "agents:\n- url: https://a.example\n  origins: [nowhere]\n  credentials:\n  - planted-1\n  - bearer: planted-2\n  - api_key: {value: planted-3}\n  - api-key: planted-4\n  - {basic: {username: ada}, bearer: {env: T}}\n  - basic: {username: ada, pasword: planted-5}\n  - header: planted-6\n  - oauth2: {client_id: c, client_secret: planted-7, flow: implicit, issuer: login}\n  - bearer: {env: A, file: b}\n  - bearer: {command: []}\n  - scheme: x\n- url: https://b.example\n  credentials: planted-8\n";
+    let problems = read(Source::new("catalog.yaml", text)).unwrap_err();
+    let shown = problems.to_string();
+    assert!(!shown.contains("planted"), "{shown}");
+    let told = problems.diagnostics.iter().map(|problem| {
+        let help = problem.help.as_deref().unwrap_or_default();
+        format!("{}: {}; {help}\n", problem.code, problem.message)
+    });
+    assert_snapshot!(told.collect::<String>(), @"
+    catalog::origin: `nowhere` names no origin; write scheme, host and port, as in `https://api.example.com:8443`; 
+    catalog::wrong-type: a credential is a mapping (catalog.yaml:5:5); write what it is, as in `- bearer: {env: NAME}`
+    catalog::plain-secret: `bearer` does not say where its secret is kept (catalog.yaml:6:5); a secret does not stand in the catalog itself; write where it is kept: `{env: NAME}`, `{file: PATH}` or `{command: [PROGRAM, ARGUMENT]}`
+    catalog::plain-secret: `api_key` does not say where its secret is kept (catalog.yaml:7:5); a secret does not stand in the catalog itself; write where it is kept: `{env: NAME}`, `{file: PATH}` or `{command: [PROGRAM, ARGUMENT]}`
+    catalog::unknown-key: a credential has no key `api-key` (catalog.yaml:8:5); did you mean `api_key`?
+    catalog::no-method: the credential does not say what it is (catalog.yaml:8:5); give it one of api_key, header, basic, bearer, oauth2, certificate
+    catalog::two-methods: a credential is one thing (catalog.yaml:9:30); make each an item of the list
+    catalog::unknown-key: `basic` has no key `pasword` (catalog.yaml:10:28); did you mean `password`?
+    catalog::missing-key: `basic` lacks password (catalog.yaml:10:5); 
+    catalog::wrong-type: `header` has to be a mapping of name, value (catalog.yaml:11:13); 
+    catalog::plain-secret: `client_secret` does not say where its secret is kept (catalog.yaml:12:28); a secret does not stand in the catalog itself; write where it is kept: `{env: NAME}`, `{file: PATH}` or `{command: [PROGRAM, ARGUMENT]}`
+    catalog::issuer: `login` names no origin; write scheme, host and port, as in `https://api.example.com:8443` (catalog.yaml:12:78); 
+    catalog::flow: `implicit` is no flow; there are client_credentials, device_code, authorization_code (catalog.yaml:12:60); 
+    catalog::plain-secret: `bearer` does not say where its secret is kept (catalog.yaml:13:5); a secret does not stand in the catalog itself; write where it is kept: `{env: NAME}`, `{file: PATH}` or `{command: [PROGRAM, ARGUMENT]}`
+    catalog::wrong-type: `command` has to be a list: the program, then its arguments (catalog.yaml:14:23); 
+    catalog::no-method: the credential does not say what it is (catalog.yaml:15:5); give it one of api_key, header, basic, bearer, oauth2, certificate
+    catalog::wrong-type: `credentials` has to be a list of credentials (catalog.yaml:17:16);
     ");
 }

@@ -17,7 +17,7 @@ use store::{PageQuery, Store};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{Ask, EntryOut, Key, LONGEST_WAIT, Octets, PageOut, Refusal, RowOut, wire::table};
-use crate::drive;
+use crate::{drive, retry_deliveries};
 
 /// What the holder of a folder answers from.
 pub(super) struct Holding {
@@ -89,6 +89,12 @@ impl Holding {
             Ask::Cancel { run } => {
                 let executor = Arc::clone(&self.executor);
                 self.to_its_end(async move { drive::cancel(&executor, &run).await }).await
+            }
+            Ask::RetryDeliveries { account, task, id } => {
+                let store = Arc::clone(&self.store);
+                let retried =
+                    async move { retry_deliveries(store, account, &task, id.as_deref()).await };
+                self.to_its_end(retried).await
             }
         }
     }

@@ -2,14 +2,14 @@
 
 use std::{
     fmt, fs, io,
-    io::Write as _,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
-use tempfile::NamedTempFile;
 use uuid::Uuid;
+
+use crate::private;
 
 const FILE: &str = "endpoint";
 
@@ -67,12 +67,7 @@ pub(super) struct Written(PathBuf);
 
 /// Writes the file, whole and for its owner's eyes only, in place of one that was left behind.
 pub(super) fn write(folder: &Path, address: &Address) -> io::Result<Written> {
-    // A temporary file of this library is made with the mode 0600.
-    let mut file = NamedTempFile::with_prefix_in(FILE, folder)?;
-    file.write_all(&serde_json::to_vec(address)?)?;
-    let path = folder.join(FILE);
-    file.persist(&path)?;
-    Ok(Written(path))
+    private::write(folder, FILE, &serde_json::to_vec(address)?).map(Written)
 }
 
 impl Written {

@@ -12,7 +12,7 @@ use store::{
 };
 
 /// Tables that can be read from outside.
-const TABLES: [Table; 2] = [executor::RUNS, registry::AGENTS];
+const TABLES: [Table; 3] = [executor::RUNS, registry::AGENTS, crate::push::PUSH];
 
 /// A request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -79,6 +79,16 @@ pub enum Ask {
     Cancel {
         /// The run.
         run: RunId,
+    },
+    /// The wish that webhooks get what they did not take: the ids of the configurations that this concerns. See
+    /// [`retry_deliveries`](crate::retry_deliveries).
+    RetryDeliveries {
+        /// Whose.
+        account: AccountId,
+        /// The Task.
+        task: String,
+        /// The configuration; all of the Task when absent.
+        id: Option<String>,
     },
 }
 

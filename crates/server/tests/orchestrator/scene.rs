@@ -16,8 +16,10 @@ use protocol::{
         send_message_response::Payload,
     },
 };
-use registry::Registry;
-use server::{Folder, Offering, Orchestrator, Parts, ServeError, Settings, Workflows};
+use registry::{ApplyOptions, Decision, Registry};
+use server::{
+    Delegation, Folder, Offering, Orchestrator, Parts, PushParts, ServeError, Settings, Workflows,
+};
 use store::{AccountId, OpenOptions, SqliteStore, Store};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -30,6 +32,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Scene {
     pub(crate) url: String,
     pub(crate) client: Client,
+    pub(crate) store: Arc<dyn Store>,
     folder: TempDir,
     served: Served,
     stop: CancellationToken,
@@ -44,6 +47,14 @@ struct Served {
     is_folder: bool,
     settings: Settings,
     limits: RunLimits,
+    /// URLs of agents that the directory has approved.
+    agents: Vec<String>,
+}
+
+impl Served {
+    fn with(settings: Settings, limits: RunLimits) -> Self {
+        Self { files: Vec::new(), is_folder: false, settings, limits, agents: Vec::new() }
+    }
 }
 
 impl Scene {
@@ -54,7 +65,15 @@ impl Scene {
 
     /// As [`Scene::new`], with settings of its own.
     pub(crate) async fn with(files: &[String], settings: Settings, limits: RunLimits) -> Self {
-        let served = Served { files: files.to_vec(), is_folder: false, settings, limits };
+        let served = Served { files: files.to_vec(), ..Served::with(settings, limits) };
+        Self::over(TempDir::new().expect("a temporary folder"), served).await
+    }
+
+    /// Passes Messages on to agents that the directory has approved.
+    pub(crate) async fn delegating(agents: &[&Running], delegation: Delegation) -> Self {
+        let agents = agents.iter().map(|agent| agent.url.clone()).collect();
+        let settings = Settings { delegation, ..Settings::default() };
+        let served = Served { agents, ..Served::with(settings, RunLimits::NONE) };
         Self::over(TempDir::new().expect("a temporary folder"), served).await
     }
 
@@ -66,7 +85,7 @@ impl Scene {
             write(folder.path(), name, text);
         }
         let (settings, limits) = (Settings::default(), RunLimits::NONE);
-        Self::over(folder, Served { files: Vec::new(), is_folder: true, settings, limits }).await
+        Self::over(folder, Served { is_folder: true, ..Served::with(settings, limits) }).await
     }
 
     /// Writes a file of the folder that is served.
@@ -86,7 +105,26 @@ impl Scene {
         let store = open(folder.path());
         let account = AccountId::new("local");
         let registry = Registry::open(Arc::clone(&store), outbound(), account.clone()).await;
-        let executor = Executor::open(store, outbound(), account).await.expect("it opens");
+        let registry = registry.expect("the directory opens");
+        for (at, agent) in served.agents.iter().enumerate() {
+            let name = format!("agent-{at}");
+            let by = Decision {
+                who: "a test".to_owned(),
+                why: String::new(),
+                at: jiff::Timestamp::now(),
+            };
+            let options = ApplyOptions { approve: true, dry_run: false, by };
+            let added = registry.add_url(agent, Some(&name), None, &options).await;
+            added.unwrap_or_else(|error| panic!("{error}"));
+        }
+        let push = PushParts {
+            store: Arc::clone(&store),
+            account: account.clone(),
+            outbound: outbound(),
+            folder: folder.path().to_owned(),
+        };
+        let executor = Executor::open(Arc::clone(&store), outbound(), account).await;
+        let executor = executor.expect("it opens");
         let executor = executor.with_run_limits(served.limits);
         executor.resume_all().await.expect("runs go on");
         let stop = CancellationToken::new();
@@ -98,15 +136,17 @@ impl Scene {
         };
         let orchestrator = Orchestrator::new(Parts {
             executor: Arc::new(executor),
-            registry: Arc::new(registry.expect("the directory opens")),
+            registry: Arc::new(registry),
             offering,
+            push,
             settings: served.settings.clone(),
             public_url: url.clone(),
             stop: stop.clone(),
-        });
+        })
+        .expect("it has keys");
         let serving = tokio::spawn(server::serve(listener, orchestrator, stop.clone()));
         let client = client(&url, "");
-        Self { url, client, folder, served, stop, serving }
+        Self { url, client, store, folder, served, stop, serving }
     }
 
     /// Stops it in an orderly way, and serves again from the same folder.
@@ -114,6 +154,8 @@ impl Scene {
         self.stop.cancel();
         let served = soon("the end", self.serving).await.expect("it does not break down");
         served.expect("it ends well");
+        // It holds the folder.
+        drop(self.store);
         Self::over(self.folder, self.served).await
     }
 

@@ -1,20 +1,57 @@
 //! `convoke card show`
 
 use anstream::println;
-use protocol::{card, v1::AgentCard};
+use protocol::{
+    card,
+    outbound::Outbound,
+    v1::{AgentCard, GetExtendedAgentCardRequest},
+};
 
-use super::{check, outbound, pinned, receive, verify};
+use super::{Received, check, outbound, pinned, receive, verify};
 use crate::{
-    args::Args,
+    agent,
+    args::{AgentArgs, Args, CallArgs},
     content::clean,
     failure::{Exit, Failure},
     output::{self, BOLD, DIM},
 };
 
-pub(super) async fn show(args: &Args, from: &str, keys: &[String]) -> Result<Exit, Failure> {
+/// Shows the card at a URL or in a file.
+pub(super) async fn show(
+    args: &Args,
+    from: &str,
+    keys: &[String],
+    headers: &[String],
+) -> Result<Exit, Failure> {
     let outbound = outbound()?;
-    let keys = pinned(&outbound, keys).await?;
-    let received = receive(&outbound, from).await?;
+    let received = receive(&outbound, from, headers).await?;
+    tell(args, &outbound, &received, keys).await
+}
+
+/// Shows the card that an agent has for callers who authenticate.
+pub(super) async fn extended(
+    args: &Args,
+    from: &str,
+    keys: &[String],
+    headers: &[String],
+) -> Result<Exit, Failure> {
+    let call = CallArgs::with_headers(headers.to_vec());
+    let agent = agent::find(args, &AgentArgs { agent: from.to_owned(), call }).await?;
+    let request = GetExtendedAgentCardRequest::default();
+    let card = agent.peer.get_extended_card(request, agent.timeout).await?;
+    let origin = agent.peer.preferred().url().to_owned();
+    let received = Received { origin, text: serde_json::to_vec(&card)?, is_fetched: true };
+    tell(args, &outbound()?, &received, keys).await
+}
+
+async fn tell(
+    args: &Args,
+    outbound: &Outbound,
+    received: &Received,
+    keys: &[String],
+) -> Result<Exit, Failure> {
+    let keys = pinned(outbound, keys).await?;
+    let from = &received.origin;
     let raw = serde_json::from_slice(&received.text)
         .map_err(|error| Failure::usage(format!("{from} is not JSON: {error}")))?;
     let card = card::read(&raw).map_err(Failure::usage)?;
@@ -24,7 +61,7 @@ pub(super) async fn show(args: &Args, from: &str, keys: &[String]) -> Result<Exi
     }
     print(&card, &received.origin);
     println!();
-    verify::print(&check(&outbound, &received, &keys).await?);
+    verify::print(&check(outbound, received, &keys).await?);
     Ok(Exit::Ok)
 }
 

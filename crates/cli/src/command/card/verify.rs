@@ -16,7 +16,7 @@ use crate::{
 pub(super) async fn verify(args: &Args, from: &str, keys: &[String]) -> Result<Exit, Failure> {
     let outbound = outbound()?;
     let keys = pinned(&outbound, keys).await?;
-    let received = receive(&outbound, from).await?;
+    let received = receive(&outbound, from, &[]).await?;
     let verification = check(&outbound, &received, &keys).await?;
     let verdict = verification.verdict();
     if args.json {

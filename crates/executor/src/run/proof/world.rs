@@ -306,6 +306,7 @@ impl World {
             message: None,
             origin: None,
             accepts: Vec::new(),
+            relay: false,
         });
         match self.is_queued {
             true => Input::Queue { at, header },

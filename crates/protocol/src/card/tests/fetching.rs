@@ -178,7 +178,7 @@ async fn the_address_of_a_card_is_the_only_place_asked() {
 
 #[tokio::test]
 async fn a_card_that_cannot_be_used_ends_the_search() {
-    let older = json!({"name": "a", "url": "https://a", "protocolVersion": "0.3.0"});
+    let older = json!({"name": "a", "protocolVersion": "0.3.0"});
     let pages = vec![
         ("/.well-known/agent-card.json", json_page(&json!({"name": "a"}))),
         ("/older/.well-known/agent-card.json", json_page(&older)),
@@ -190,7 +190,7 @@ async fn a_card_that_cannot_be_used_ends_the_search() {
     );
     insta::assert_snapshot!(
         site.refusal("/older").await,
-        @"the Agent Card at http://agent/older/.well-known/agent-card.json cannot be used: it is written in A2A 0.3.0, which is not spoken yet; an A2A 1.0 card lists its addresses in supportedInterfaces"
+        @"the Agent Card at http://agent/older/.well-known/agent-card.json cannot be used: it lacks supportedInterfaces[0].url, without which the agent cannot be called"
     );
 }
 

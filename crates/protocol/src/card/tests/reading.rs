@@ -89,18 +89,6 @@ fn a_field_of_the_wrong_kind_is_named_by_its_path() {
 }
 
 #[test]
-fn a_card_of_an_older_version_is_named_by_it() {
-    insta::assert_snapshot!(
-        refusal(&json!({"name": "a", "url": "https://a", "protocolVersion": "0.3.0", "skills": []})),
-        @"it is written in A2A 0.3.0, which is not spoken yet; an A2A 1.0 card lists its addresses in supportedInterfaces"
-    );
-    insta::assert_snapshot!(
-        refusal(&json!({"name": "a", "url": "https://a", "version": "1.0"})),
-        @"it is written in A2A 0.3 or older, which is not spoken yet; an A2A 1.0 card lists its addresses in supportedInterfaces"
-    );
-}
-
-#[test]
 fn a_card_of_both_versions_is_read_as_the_newer() {
     let mut card = least_with("url", json!("https://a"));
     card["protocolVersion"] = json!("0.3.0");

@@ -41,7 +41,7 @@ pub(super) async fn agent(echo: Echo) -> Running {
 }
 
 /// What a case shows: the answer as JSON, or every part of the error but its address.
-type Shown = BoxFuture<'static, String>;
+pub(super) type Shown = BoxFuture<'static, String>;
 
 fn answer<T: serde::Serialize>(answered: Result<T, ClientError>) -> String {
     match answered {
@@ -126,7 +126,7 @@ fn list(page_size: i32) -> ListTasksRequest {
 }
 
 /// The cases, each by a name. A line of the table shows what reached the agent and what came back.
-fn cases(client: &Client) -> Vec<(&'static str, Shown)> {
+pub(super) fn cases(client: &Client) -> Vec<(&'static str, Shown)> {
     macro_rules! call {
         ($method:ident, $request:expr) => {{
             let client = client.clone();
@@ -412,6 +412,30 @@ async fn credentials_reach_the_agent_on_every_binding() {
         for client in ways {
             client.get_task(get(TASK), SOON).await.expect("a task");
             assert_eq!(echo.last().headers["authorization"], "Bearer a", "{binding}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn further_headers_reach_the_agent_and_replace_nothing_that_the_binding_says() {
+    for binding in Binding::ALL {
+        let echo = Arc::new(Echo::with_extension("urn:x", true));
+        let agent = echo::serve(echo.clone(), ServerLimits::default()).await;
+        let further = ["x-key", "a2a-version", "a2a-extensions", "authorization", "content-type"];
+        let further =
+            further.map(|name| (name.parse().expect("a name"), "mine".parse().expect("a value")));
+        let client = client(&agent, binding)
+            .with_headers(further.into_iter().collect())
+            .with_extensions(["urn:x"])
+            .with_authorization(bearer("a"));
+        client.send_message(says("hi"), SOON).await.expect("an answer");
+        let call = echo.last();
+        assert_eq!(call.headers["x-key"], "mine", "{binding}");
+        assert_eq!(call.headers["a2a-version"], "1.0", "{binding}");
+        assert_eq!(call.headers["authorization"], "Bearer a", "{binding}");
+        assert_eq!(call.extensions, ["urn:x"], "{binding}");
+        for name in ["a2a-version", "authorization", "content-type"] {
+            assert_eq!(call.headers.get_all(name).iter().count(), 1, "{binding} {name}");
         }
     }
 }

@@ -198,12 +198,12 @@ fn an_interface_that_cannot_be_called_says_why() {
     let said =
         |interface| Client::new(outbound.clone(), interface).expect_err("not callable").to_string();
     let grpc = Interface { binding: Binding::Grpc, ..interface("127.0.0.1:80") };
-    let old = Interface { version: "0.3".to_owned(), ..interface("http://a.example/") };
+    let old = Interface { version: "0.3".to_owned(), ..grpc.clone() };
     let odd = Interface { version: "latest".to_owned(), ..interface("http://a.example/") };
     insta::assert_snapshot!([said(grpc), said(old), said(odd), said(interface("http://127.0.0.1/")), said(interface("a.example:443"))].join("\n"), @r#"
     http://127.0.0.1:80 leads to 127.0.0.1, which is a loopback address and not allowed; if it is meant, allow its network in the configuration
-    http://a.example/ speaks version "0.3" of A2A, which is not spoken here; choose a 1.0 interface of the agent
-    http://a.example/ speaks version "latest" of A2A, which is not spoken here; choose a 1.0 interface of the agent
+    127.0.0.1:80 speaks version "0.3" of A2A by GRPC, which is not spoken here; choose another interface of the agent, such as one of 1.0
+    http://a.example/ speaks version "latest" of A2A by JSONRPC, which is not spoken here; choose another interface of the agent, such as one of 1.0
     http://127.0.0.1/ leads to 127.0.0.1, which is a loopback address and not allowed; if it is meant, allow its network in the configuration
     a.example:443 is not a URL that can be called: its scheme is a.example, not http or https
     "#);

@@ -124,6 +124,11 @@ async fn a_message_goes_on_to_the_next_interface_where_nobody_can_have_taken_it(
         interface(&Canned::answer("404 Not Found", "", "").await.url),
         interface(&Canned::answer("405 Method Not Allowed", "", "").await.url),
         Interface { binding: Binding::HttpJson, ..interface(&Canned::json(method).await.url) },
+        Interface {
+            binding: Binding::HttpJson,
+            version: "0.3".to_owned(),
+            ..interface(&Canned::json(method).await.url)
+        },
         Interface { binding: Binding::Grpc, ..interface(&Canned::json("{}").await.url) },
         interface(&rest_url),
         Interface { binding: Binding::HttpJson, ..interface(&agent.url) },
@@ -192,6 +197,6 @@ fn a_peer_takes_the_interfaces_of_a_card_that_can_be_called() {
     let nothing = Peer::of_card(&outbound, &card).expect_err("there is none");
     insta::assert_snapshot!(format!("{none}\n{nothing}"), @r"
     none of the agent's interfaces can be called: http://127.0.0.1:1 leads to 127.0.0.1, which is a loopback address and not allowed; if it is meant, allow its network in the configuration
-    none of the agent's interfaces can be called: it lists none of A2A 1.0 by JSONRPC, HTTP+JSON or GRPC
+    none of the agent's interfaces can be called: it lists none of A2A 1.0 by JSONRPC, HTTP+JSON or GRPC, nor an older one that is spoken
     ");
 }

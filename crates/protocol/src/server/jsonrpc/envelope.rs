@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use crate::error::{Error, ErrorKind};
 
 /// The parts of a JSON-RPC request, not yet looked into.
-pub(super) struct Envelope<'a> {
-    pub(super) id: &'a RawValue,
-    pub(super) method: Cow<'a, str>,
-    pub(super) params: &'a RawValue,
+pub(in crate::server) struct Envelope<'a> {
+    pub(in crate::server) id: &'a RawValue,
+    pub(in crate::server) method: Cow<'a, str>,
+    pub(in crate::server) params: &'a RawValue,
 }
 
 #[derive(Deserialize)]

@@ -16,7 +16,7 @@ const BOOLEANS: [&str; 2] = ["includeArtifacts", "include_artifacts"];
 const ENUMS: [&str; 1] = ["status"];
 
 /// Where the fields of one request are.
-pub(super) struct RestFields<'a> {
+pub(in crate::server) struct RestFields<'a> {
     place: &'a Place,
     source: Source<'a>,
 }
@@ -27,7 +27,7 @@ enum Source<'a> {
 }
 
 impl RestFields<'_> {
-    pub(super) fn new<'a>(
+    pub(in crate::server) fn new<'a>(
         place: &'a Place,
         query: &'a str,
         body: &'a [u8],

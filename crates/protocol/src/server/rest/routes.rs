@@ -10,7 +10,7 @@ use crate::operation::{Operation, Route, Verb};
 pub(in crate::server) struct Place {
     pub(in crate::server) operation: Operation,
     /// The tenant in front of the path.
-    pub(super) tenant: Option<String>,
+    pub(in crate::server) tenant: Option<String>,
     /// The values of the path's fields, by the names of the table.
     pub(super) bound: Vec<(&'static str, String)>,
 }

@@ -124,5 +124,5 @@ fn what_a_card_does_not_know_is_left_out_and_named() {
 fn a_card_that_readers_read_differently_is_not_signed() {
     assert!(Unsigned::read(br#"{"name": "a", "name": "b"}"#).is_err());
     let older = Unsigned::read(&data("older.json")).unwrap_err();
-    insta::assert_snapshot!(older, @"the card cannot be signed: it is written in A2A 0.3.0, which is not spoken yet; an A2A 1.0 card lists its addresses in supportedInterfaces");
+    insta::assert_snapshot!(older, @"the card cannot be signed: it is written in A2A 0.3; an A2A 1.0 card lists its addresses in supportedInterfaces");
 }

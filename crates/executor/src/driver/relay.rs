@@ -1,0 +1,51 @@
+//! A relay: what its agent is told is what the client said, and its Task is shown as the agent's is.
+
+use protocol::{
+    model::metadata,
+    v1::{Message, Part},
+};
+
+use super::Driver;
+use crate::{
+    ExecutorError,
+    run::{RunEvent, StepIndex},
+};
+
+/// Keys of a client's metadata that are meant for us.
+const OURS: [&str; 2] = [metadata::WORKFLOW, metadata::AGENT];
+
+/// What a client said, as the agent of a relay is told: with its metadata and extensions.
+pub(super) fn relayed(parts: Vec<Part>, said: &Message) -> Message {
+    let mut metadata = said.metadata.clone();
+    if let Some(metadata) = &mut metadata {
+        metadata.0.retain(|key, _| !OURS.contains(&key.as_str()));
+    }
+    let metadata = metadata.filter(|metadata| !metadata.0.is_empty());
+    Message { metadata, extensions: said.extensions.clone(), ..Message::user(parts) }
+}
+
+impl Driver {
+    /// The beginning of a step's Message.
+    pub(super) async fn spoken(&self, parts: Vec<Part>) -> Result<Message, ExecutorError> {
+        let said =
+            self.run.header().filter(|header| header.relay).and_then(|it| it.message.clone());
+        Ok(match said {
+            Some(said) => relayed(parts, &self.load(&said).await?),
+            None => Message::user(parts),
+        })
+    }
+
+    /// Whether the run has a row among the Tasks: a relay has none before its agent has made a Task, and never when
+    /// it answers with a Message, or not at all.
+    pub(super) fn is_listed(&self) -> bool {
+        !self.run.is_relay() || self.run.at(StepIndex(0)).task.is_some()
+    }
+
+    /// Whether the run's row has to be written after these events.
+    pub(super) fn touches_row(&self, events: &[RunEvent]) -> bool {
+        let is_first = |event: &RunEvent| matches!(event, RunEvent::AttemptBound { .. });
+        self.is_listed()
+            && (events.iter().any(RunEvent::touches_status)
+                || (self.run.is_relay() && events.iter().any(is_first)))
+    }
+}

@@ -1,0 +1,32 @@
+//! Credentials for calling other agents (A2A §7).
+//!
+//! An operator writes down [`Credential`]s for an agent; its card says what it wants. A [`Keyring`]
+//! brings the two together and makes, for each call, the [`Proof`] that the call carries. Two rules
+//! hold whatever a card says: a proof goes to origins that the operator approved and to no others,
+//! and secrets are known here by reference until they are needed, and never shown.
+
+mod credential;
+mod endpoints;
+mod error;
+mod fetch;
+mod keyring;
+mod login;
+mod origin;
+mod proof;
+mod scheme;
+mod secret;
+#[cfg(test)]
+mod tests;
+mod token;
+mod vault;
+
+pub use credential::{Credential, Flow, Issuer, Method, OAuthClient};
+pub use error::AuthError;
+pub use keyring::Keyring;
+pub use login::{Login, LoginByBrowser, LoginByDevice};
+pub use origin::{NotAnOrigin, Origin};
+pub use proof::Proof;
+pub use secret::{Secret, SecretSource};
+pub use vault::Vault;
+
+pub(crate) use fetch::FetchError;

@@ -1,0 +1,82 @@
+//! The same with the 0.3 lines of both SDKs: agents and clients of A2A before 1.0.
+
+use std::thread;
+
+use anyhow::{Result, anyhow, bail, ensure};
+
+use super::{
+    answers::{self, step_of},
+    cases,
+    node::Node,
+    peers::Peers,
+    target,
+    venv::Venv,
+};
+use crate::{parts::Parts, suites::Built};
+
+const SOURCE: &str = "tests/interop/v0_3";
+const SCRIPTS: [&str; 2] = ["agents.js", "client.js"];
+
+/// Installs the SDKs and runs every case.
+///
+/// # Errors
+/// None: what goes wrong is a part that failed.
+pub(super) fn run(built: &Built, parts: &mut Parts) -> Result<Option<Peers>> {
+    let mut sdks = None;
+    parts.run("install the SDKs of A2A 0.3", || {
+        sdks = Some(install()?);
+        Ok(())
+    });
+    let Some((venv, node)) = sdks else { return Ok(None) };
+    let mut started = None;
+    parts.run("start 8 agents of A2A 0.3, echo and asks", || {
+        started = Some(Peers::start_older((&venv, &node), built)?);
+        Ok(())
+    });
+    let Some(peers) = started else { return Ok(None) };
+    parts.run("Python 0.3 client \u{b7} echo, asks", || peers.client(venv.script("client.py")));
+    parts.run("JavaScript 0.3 client \u{b7} echo, asks", || peers.client(node.script("client.js")));
+    parts.run("card show \u{b7} each 0.3 agent", || cases::cards(&peers));
+    parts.run("send \u{b7} each 0.3 agent", || cases::send(&peers));
+    parts.run("send --stream \u{b7} each 0.3 agent", || stream(&peers));
+    parts.run("run, runs reply \u{b7} each 0.3 agent", || cases::answer(&peers));
+    parts.run("run, runs cancel \u{b7} each 0.3 agent", || cancel(&peers));
+    Ok(Some(peers))
+}
+
+fn install() -> Result<(Venv, Node)> {
+    let target = target();
+    thread::scope(|scope| {
+        let node = scope.spawn(|| Node::make_of(&target, "interop-node-0.3", SOURCE, &SCRIPTS));
+        let venv = Venv::make_of(&target, "interop-venv-0.3", SOURCE);
+        let node = node.join().map_err(|_| anyhow!("installing the JavaScript SDK panicked"))?;
+        Ok((venv?, node?))
+    })
+}
+
+/// `send --stream` prints each event of an agent that streams. How the others refuse it was not
+/// agreed on.
+fn stream(peers: &Peers) -> Result<()> {
+    for agent in peers.strangers().filter(|agent| agent.name.ends_with("streaming")) {
+        cases::streamed(peers, agent)?;
+    }
+    Ok(())
+}
+
+/// All ask; the run is canceled; each of their Tasks has then ended as canceled.
+fn cancel(peers: &Peers) -> Result<()> {
+    let run = cases::paused(peers)?;
+    peers.convoke(0, &["runs", "cancel", &run])?;
+    let shown = peers.convoke(0, &["runs", "show", &run])?;
+    let shown = shown.one()?;
+    ensure!(shown["state"] == "canceled", "the run is not canceled: {shown:#}");
+    for agent in peers.strangers() {
+        let step = answers::step(shown, &step_of(&agent.name), "canceled")?;
+        let Some(task) = step["task_id"].as_str() else {
+            bail!("{} has no Task: {step:#}", agent.name);
+        };
+        // A Task that still waited would take this for its answer.
+        peers.convoke(1, &["send", &agent.url, "too late", "--task", task])?;
+    }
+    Ok(())
+}
