@@ -28,29 +28,32 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
     command.env("CONVOKE_MESSAGES_REMEMBER", "off").env("CONVOKE_RUNS_MAX_ACTIVE", "5");
     let shown = finish(command).await.exits(0);
     assert_snapshot!(shown.stdout.replace("127.0.0.1:9", "ADDRESS"), @r##"
-    listen: "ADDRESS"         # --listen
-    public_url: null              # default
-    workflows: "etc/flows"        # etc/convoke.yaml:1:1
-    allowed_hosts: ["a.example"]  # etc/convoke.yaml:3:1
-    delegate: "off"               # default
-    older_versions: false         # default
+    listen: "ADDRESS"           # --listen
+    public_url: null                # default
+    workflows: "etc/flows"          # etc/convoke.yaml:1:1
+    allowed_hosts: ["a.example"]    # etc/convoke.yaml:3:1
+    delegate: "off"                 # default
+    older_versions: false           # default
     runs:
-      max_active: 3               # --set
-      queue: 7                    # etc/convoke.yaml:2:8
+      max_active: 3                 # --set
+      queue: 7                      # etc/convoke.yaml:2:8
     messages:
-      remember: "off"             # CONVOKE_MESSAGES_REMEMBER
+      remember: "off"               # CONVOKE_MESSAGES_REMEMBER
     push:
-      attempts: 20                # default
-      give_up_after: "1d"         # default
-      at_once: 32                 # default
-      verify_url: false           # default
-      keep: "1d"                  # default
-      key_max_age: "90d"          # default
+      attempts: 20                  # default
+      give_up_after: "1d"           # default
+      at_once: 32                   # default
+      verify_url: false             # default
+      keep: "1d"                    # default
+      key_max_age: "90d"            # default
+      callbacks: "auto"             # default
+      callback_poll: "1m"           # default
+      callback_secret_env: null     # default
     limits:
-      body_bytes: 8388608         # default
-      body_timeout: "30s"         # default
-      keep_alive: "15s"           # default
-      card_max_age: "5m"          # default
+      body_bytes: 8388608           # default
+      body_timeout: "30s"           # default
+      keep_alive: "15s"             # default
+      card_max_age: "5m"            # default
     "##);
     let mut command = convoke.command(["--json", "config"]);
     command.env("CONVOKE_CONFIG", "etc/convoke.yaml");

@@ -3,6 +3,7 @@
 mod answers;
 mod beside;
 mod bursts;
+mod callbacks;
 mod cards;
 mod chunks;
 mod client;

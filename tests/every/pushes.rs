@@ -74,7 +74,7 @@ fn told(lines: &[Value]) -> Vec<String> {
 }
 
 /// Waits until the webhooks of a folder are as they should be.
-async fn deliveries(convoke: &Convoke, is_so: impl Fn(&Value) -> bool) -> Value {
+pub(crate) async fn deliveries(convoke: &Convoke, is_so: impl Fn(&Value) -> bool) -> Value {
     let listed = async {
         loop {
             let listed = convoke.run(["--json", "deliveries", "list"]).await.exits(0).json();
@@ -86,7 +86,7 @@ async fn deliveries(convoke: &Convoke, is_so: impl Fn(&Value) -> bool) -> Value 
     tokio::time::timeout(PATIENCE, listed).await.expect("it comes to that")
 }
 
-fn is_all_done(listed: &Value) -> bool {
+pub(crate) fn is_all_done(listed: &Value) -> bool {
     listed.as_array().is_some_and(|all| all.iter().all(|it| it["state"] == "done"))
 }
 
@@ -232,7 +232,7 @@ async fn posted_with(address: &str, headers: &str, body: &str) -> String {
 }
 
 /// Sends a request and returns the whole answer.
-async fn exchanged(address: &str, request: &str) -> String {
+pub(crate) async fn exchanged(address: &str, request: &str) -> String {
     let mut stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
     stream.write_all(request.as_bytes()).await.expect("it is read");
     let mut answer = String::new();

@@ -28,11 +28,28 @@ pub(crate) struct Config {
     pub(crate) runs: RunLimits,
     pub(crate) remember: Option<Duration>,
     pub(crate) push: PushSettings,
+    pub(crate) callbacks: CallbackConfig,
     pub(crate) limits: ServerLimits,
     pub(crate) older_versions: bool,
 }
 
+/// Whether and how agents tell of their Tasks.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CallbackConfig {
+    /// Absent: when there is a public URL.
+    pub(crate) is_on: Option<bool>,
+    /// The longest pause between two looks at a Task of which its agent tells.
+    pub(crate) poll: Duration,
+    /// The environment variable that holds a shared secret.
+    pub(crate) secret_env: Option<String>,
+}
+
 impl Config {
+    /// Whether agents are asked to tell of their Tasks.
+    pub(crate) fn has_callbacks(&self) -> bool {
+        self.callbacks.is_on.unwrap_or(self.public_url.is_some())
+    }
+
     /// Puts together what holds, and says where each value comes from.
     ///
     /// # Errors
@@ -67,6 +84,7 @@ impl Config {
         let queue = reader.number("runs.queue", 0);
         let remember = reader.duration_or_off("messages.remember");
         let push = push(&mut reader);
+        let callbacks = callbacks(&mut reader);
         let max_body_bytes = reader.number("limits.body_bytes", 1);
         let body_timeout = reader.duration("limits.body_timeout");
         let keep_alive = reader.duration("limits.keep_alive");
@@ -81,6 +99,7 @@ impl Config {
             remember: remember?,
             older_versions: older_versions?,
             push: push?,
+            callbacks: callbacks?,
             limits: ServerLimits {
                 max_body_bytes: max_body_bytes?,
                 body_timeout: body_timeout?,
@@ -106,6 +125,13 @@ fn push(reader: &mut Reader<'_>) -> Option<PushSettings> {
         keep: keep?,
         key_max_age: key_max_age?,
     })
+}
+
+fn callbacks(reader: &mut Reader<'_>) -> Option<CallbackConfig> {
+    let is_on = reader.switch_or_auto("push.callbacks");
+    let poll = reader.duration("push.callback_poll");
+    let secret_env = reader.name("push.callback_secret_env");
+    Some(CallbackConfig { is_on: is_on?, poll: poll?, secret_env: secret_env? })
 }
 
 #[cfg(test)]

@@ -71,6 +71,7 @@ fn about(event: &RunEvent) -> Line<'_> {
         RunEvent::RunFinished { at, outcome } => finished(*at, outcome),
         RunEvent::AttemptStarted { .. }
         | RunEvent::ContextRefused { .. }
+        | RunEvent::CallbackRefused { .. }
         | RunEvent::AttemptBound { .. }
         | RunEvent::ArtifactChunked { .. }
         | RunEvent::AttemptReported { .. }
@@ -104,6 +105,7 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
             Line { agent: Some(&intent.agent), ..attempt_of("attempt_started", attempt, Some(at)) }
         }
         RunEvent::ContextRefused { attempt, .. } => attempt_of("context_refused", attempt, None),
+        RunEvent::CallbackRefused { attempt, .. } => attempt_of("callback_refused", attempt, None),
         RunEvent::AttemptBound { attempt, task, .. } => {
             Line { task_id: Some(id(task)), ..attempt_of("attempt_bound", attempt, None) }
         }
@@ -268,6 +270,8 @@ mod tests {
         };
         let message_id = "m".to_owned();
         let agent = "it".to_owned();
+        let callback = json!({"id": "i", "url": "http://x/i", "token": "secret"});
+        let callback = serde_json::from_value(callback).expect("a callback");
         let intent = Arc::new(Intent {
             message_id,
             agent,
@@ -275,6 +279,7 @@ mod tests {
             fallbacks: Vec::new(),
             streaming: true,
             message: body(),
+            callback: Some(callback),
         });
         let (attempt, at) = (1, AT);
         for event in [
@@ -284,6 +289,7 @@ mod tests {
             RunEvent::RunTimedOut { at },
             RunEvent::AttemptStarted { step: step(), attempt, at, intent: Arc::clone(&intent) },
             RunEvent::ContextRefused { step: step(), attempt, intent: Arc::clone(&intent) },
+            RunEvent::CallbackRefused { step: step(), attempt, intent: Arc::clone(&intent) },
             RunEvent::AttemptUnpaused { step: step(), attempt, at },
             RunEvent::AttemptAnswered {
                 step: step(),

@@ -71,6 +71,9 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         RunEvent::ContextRefused { .. } => {
             "refused our context; sent once more without it".to_owned()
         }
+        RunEvent::CallbackRefused { .. } => {
+            "sends no notifications after all; sent once more without asking for them".to_owned()
+        }
         RunEvent::AttemptBound { task, .. } => format!("working on Task {}", clean(&task.task_id)),
         RunEvent::AttemptPaused { pause, .. } => match pause.kind {
             PauseKind::Input => format!("asks: {}", asked(pause)),

@@ -5,6 +5,7 @@
 
 mod act;
 mod answer;
+mod hints;
 mod relay;
 mod render;
 mod results;
@@ -24,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     ExecutorError, Limits, RunId,
     answer::{Answer, Mailbox},
+    callback::{Callbacks, Listening},
     context::Contexts,
     flights::{Flights, Slot},
     interfaces::{self, Interfaces},
@@ -49,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) interfaces: Arc<Interfaces>,
     /// What agents are called with; without it they are called openly.
     pub(crate) keyrings: Option<Keyrings>,
+    /// Where agents may tell of their Tasks; without it they are only asked.
+    pub(crate) callbacks: Option<Callbacks>,
 }
 
 impl Shared {
@@ -96,6 +100,8 @@ pub(crate) struct Driver {
     /// Messages built and not yet sent, so that sending need not read them back.
     messages: HashMap<(StepIndex, u32), Arc<Message>>,
     flights: Flights,
+    /// Callbacks of the attempts that go on.
+    listening: HashMap<(StepIndex, u32), Listening>,
     reports: mpsc::Receiver<Report>,
     report_to: mpsc::Sender<Report>,
     /// Somebody asks for the end of the run. Outlives this driver, so that the wish does too.
@@ -152,6 +158,7 @@ impl Driver {
             contexts: standing.contexts,
             messages: HashMap::new(),
             flights: Flights::default(),
+            listening: HashMap::new(),
             reports,
             report_to,
             cancel: standing.cancel,
@@ -196,6 +203,7 @@ impl Driver {
 
     /// Takes up a run whose journal was replayed.
     pub(crate) async fn resume(&mut self) -> Result<(), ExecutorError> {
+        self.listen_all();
         self.take(Report::of(Input::Resumed { at: Timestamp::now() }));
         self.turn().await
     }
@@ -255,9 +263,12 @@ impl Driver {
         // The flight has said all it had to say; a new one goes on.
         let is_farewell = matches!(
             report.input,
-            Input::ContextRefused { .. } | Input::Paused { .. } | Input::Unpaused { .. }
+            Input::ContextRefused { .. }
+                | Input::CallbackRefused { .. }
+                | Input::Paused { .. }
+                | Input::Unpaused { .. }
         );
-        let subject = subject(&report.input).and_then(|step| self.run.shape().find(step));
+        let subject = report.input.step().and_then(|step| self.run.shape().find(step));
         let events = self.run.step(report.input);
         if events.is_empty() {
             return;
@@ -380,31 +391,5 @@ impl Driver {
             attempt,
             to: self.report_to.clone(),
         }
-    }
-}
-
-/// The step that an input is about.
-fn subject(input: &Input) -> Option<&crate::run::StepId> {
-    match input {
-        Input::Rendered { step, .. }
-        | Input::Bound { step, .. }
-        | Input::Chunked { step, .. }
-        | Input::Reported { step, .. }
-        | Input::Paused { step, .. }
-        | Input::Unpaused { step, .. }
-        | Input::Answered { step, .. }
-        | Input::Delivered { step, .. }
-        | Input::ContextRefused { step, .. }
-        | Input::Succeeded { step, .. }
-        | Input::Failed { step, .. }
-        | Input::Woken { step, .. }
-        | Input::CancelSettled { step, .. } => Some(step),
-        Input::Start { .. }
-        | Input::Queue { .. }
-        | Input::Admitted { .. }
-        | Input::Resumed { .. }
-        | Input::Concluded { .. }
-        | Input::CancelRequested { .. }
-        | Input::TimedOut { .. } => None,
     }
 }

@@ -19,7 +19,7 @@ use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ExecutorError, Limits, ReplyError, RunId, Runs,
+    Callbacks, ExecutorError, Limits, ReplyError, RunId, Runs,
     answer::Mailbox,
     context::Contexts,
     driver::{Driver, Shared, Standing},
@@ -112,6 +112,7 @@ impl Executor {
                 limits,
                 interfaces,
                 keyrings: None,
+                callbacks: None,
             }),
             lease,
             drivers: Arc::default(),
@@ -128,6 +129,20 @@ impl Executor {
     pub fn with_keyrings(self, keyrings: Keyrings) -> Self {
         let shared = Shared { keyrings: Some(keyrings), ..Shared::clone(&self.shared) };
         Self { shared: Arc::new(shared), ..self }
+    }
+
+    /// Has agents tell of their Tasks, in runs driven from now on: those that send push notifications and do not stream.
+    /// Whoever serves the callbacks passes on what comes as a hint ([`crate::Awaited::hint`]).
+    #[must_use]
+    pub fn with_callbacks(self, callbacks: Callbacks) -> Self {
+        let shared = Shared { callbacks: Some(callbacks), ..Shared::clone(&self.shared) };
+        Self { shared: Arc::new(shared), ..self }
+    }
+
+    /// Where agents may tell of their Tasks.
+    #[must_use]
+    pub fn callbacks(&self) -> Option<&Callbacks> {
+        self.shared.callbacks.as_ref()
     }
 
     /// Sets how many runs it takes; without that, every run is driven at once. To be called before it has any.

@@ -35,6 +35,17 @@ impl Slot {
             Effect::Deadline => Some(Self::Deadline),
         }
     }
+
+    /// The attempt that it is about; none for the run as a whole.
+    pub(crate) fn attempt(self) -> Option<(StepIndex, u32)> {
+        match self {
+            Self::Flight(at, attempt)
+            | Self::Sleep(at, attempt)
+            | Self::Cancel(at, attempt)
+            | Self::GiveUp(at, attempt) => Some((at, attempt)),
+            Self::Deadline => None,
+        }
+    }
 }
 
 /// Tasks by slot. Dropping it aborts them all.

@@ -53,6 +53,8 @@ pub(crate) enum Purpose {
     Send,
     /// The same content once more, to an agent that refuses our contextId.
     SendWithoutContext,
+    /// The same content once more, to an agent that takes none with a callback.
+    SendWithoutCallback,
     /// The answer to a question: the attempt's first, second, …
     Answer {
         /// Counted from 1.
@@ -66,6 +68,7 @@ pub(crate) fn message_id(run: &RunId, step: &str, attempt: u32, purpose: Purpose
     let (purpose, turn) = match purpose {
         Purpose::Send => ("send", 0),
         Purpose::SendWithoutContext => ("send_without_context", 0),
+        Purpose::SendWithoutCallback => ("send_without_callback", 0),
         Purpose::Answer { turn } => ("answer", turn),
     };
     // The item stands at its first value until steps run once per item.
@@ -85,6 +88,9 @@ mod tests {
         assert_ne!(first, message_id(&run, "flight", 2, Purpose::Send));
         assert_ne!(first, message_id(&run, "hotel", 1, Purpose::Send));
         assert_ne!(first, message_id(&run, "flight", 1, Purpose::SendWithoutContext));
+        let without_callback = message_id(&run, "flight", 1, Purpose::SendWithoutCallback);
+        assert_ne!(first, without_callback);
+        assert_ne!(without_callback, message_id(&run, "flight", 1, Purpose::SendWithoutContext));
         let answer = |turn| message_id(&run, "flight", 1, Purpose::Answer { turn });
         assert_eq!(answer(1), answer(1));
         assert_ne!(answer(1), answer(2));

@@ -92,6 +92,7 @@ mod tests {
             interface: first,
             fallbacks: others.into(),
             streaming: true,
+            push: false,
             lost: Arc::from([]),
         }
     }
@@ -104,6 +105,7 @@ mod tests {
             fallbacks,
             streaming: true,
             message: Body::Inline(Json::of(&"m").unwrap()),
+            callback: None,
         }
     }
 

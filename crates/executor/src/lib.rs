@@ -9,6 +9,7 @@
 
 mod answer;
 mod body;
+mod callback;
 mod context;
 mod driver;
 mod error;
@@ -31,11 +32,12 @@ mod supervise;
 
 pub use answer::ReplyError;
 pub use body::{Body, Json};
+pub use callback::{Awaited, Callback, CallbackId, CallbackToken, Callbacks};
 pub use error::ExecutorError;
 pub use executor::{Exchange, Executor, NewRun};
 pub use id::{NotARunId, RunId};
 pub use journal::{RUNS, RunSummary};
-pub use limits::Limits;
+pub use limits::{Limits, Polls};
 pub use once::Once;
 pub use record::{Opening, Recorded, TaskRecord};
 pub use run::projection::RunState;

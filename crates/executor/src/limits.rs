@@ -12,10 +12,31 @@ pub struct Limits {
     /// How long an agent may be unreachable while its Task is followed before the attempt fails. A Task that
     /// waits for somebody is followed for as long as it waits. Default 60 s.
     pub patience: Duration,
+    /// How often a Task is looked at whose agent does not stream.
+    pub polls: Polls,
+}
+
+/// Pauses between two looks at a Task, each half as long again as the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Polls {
+    /// The first. Default 50 ms.
+    pub first: Duration,
+    /// The longest. Default 2 s.
+    pub longest: Duration,
+}
+
+impl Default for Polls {
+    fn default() -> Self {
+        Self { first: Duration::from_millis(50), longest: Duration::from_secs(2) }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { client: ClientLimits::default(), patience: Duration::from_secs(60) }
+        Self {
+            client: ClientLimits::default(),
+            patience: Duration::from_secs(60),
+            polls: Polls::default(),
+        }
     }
 }

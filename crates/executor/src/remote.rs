@@ -31,6 +31,7 @@ pub(crate) use self::{
 };
 use crate::{
     Limits,
+    callback::Hints,
     interfaces::Interfaces,
     report::Reporter,
     run::{Intent, RemoteTask},
@@ -61,6 +62,8 @@ pub(crate) struct Attempt {
     pub(crate) accepts: Vec<String>,
     /// Hands artifacts on while they come; absent where nobody waits for them.
     pub(crate) passing: Option<Passing>,
+    /// What the agent tells of its Task between two looks; absent where it has no callback.
+    pub(crate) hints: Option<Hints>,
     pub(crate) reporter: Reporter,
 }
 

@@ -158,6 +158,9 @@ impl Reporter {
     /// The attempt is over, or waits for somebody.
     pub(crate) async fn ended(&self, attempt: &Attempt, ending: Ending) {
         let report = match ending {
+            Ending::Failed(defeat) if Self::is_about_callback(attempt, &defeat) => {
+                self.without_callback(attempt)
+            }
             Ending::Failed(defeat) if Self::is_about_context(attempt, &defeat) => {
                 self.without_context(attempt)
             }
@@ -308,23 +311,42 @@ impl Reporter {
     }
 
     fn without_context(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {
-        let id =
-            message_id(&self.run, self.step.as_str(), self.attempt, Purpose::SendWithoutContext);
         let mut message = Message::clone(&attempt.message);
         message.context_id.clear();
+        let intent = Intent::clone(&attempt.intent);
+        self.instead(Purpose::SendWithoutContext, message, intent, |step, attempt, intent| {
+            Input::ContextRefused { step, attempt, intent }
+        })
+    }
+
+    /// A first Message that asked for notifications, which the agent does not send, gets one more chance.
+    fn is_about_callback(attempt: &Attempt, defeat: &Defeat) -> bool {
+        attempt.intent.callback.is_some() && defeat.is_about_callback
+    }
+
+    fn without_callback(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {
+        let message = Message::clone(&attempt.message);
+        let intent = Intent { callback: None, ..Intent::clone(&attempt.intent) };
+        self.instead(Purpose::SendWithoutCallback, message, intent, |step, attempt, intent| {
+            Input::CallbackRefused { step, attempt, intent }
+        })
+    }
+
+    /// Has another Message sent in place of the one that was refused, under an id of its own.
+    fn instead(
+        &self,
+        purpose: Purpose,
+        mut message: Message,
+        intent: Intent,
+        input: impl FnOnce(StepId, u32, Arc<Intent>) -> Input,
+    ) -> Result<Report, ExecutorError> {
+        let id = message_id(&self.run, self.step.as_str(), self.attempt, purpose);
         message.message_id.clone_from(&id);
         let message = message.with_metadata(metadata::ATTEMPT, id.as_str());
         let mut blobs = Vec::new();
-        let intent = Intent {
-            message_id: id,
-            message: body_of(&self.account, &message, &mut blobs)?,
-            ..Intent::clone(&attempt.intent)
-        };
-        let input = Input::ContextRefused {
-            step: self.step.clone(),
-            attempt: self.attempt,
-            intent: Arc::new(intent),
-        };
+        let body = body_of(&self.account, &message, &mut blobs)?;
+        let intent = Intent { message_id: id, message: body, ..intent };
+        let input = input(self.step.clone(), self.attempt, Arc::new(intent));
         Ok(Report { blobs, message: Some(Arc::new(message)), ..Report::of(input) })
     }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use document::{Diagnostic, Span};
 use protocol::card::interfaces_spoken;
 use protocol::client::Interface;
+use protocol::v1::AgentCapabilities;
 use registry::{Agent, Curation, Index};
 
 use crate::dag;
@@ -229,14 +230,15 @@ fn binding(agent: &Agent, lost: Arc<[Lost]>) -> Option<Binding> {
     let mut interfaces = interfaces_spoken(&agent.card).into_iter().filter_map(Interface::of);
     let interface = interfaces.next()?;
     let fallbacks = interfaces.collect();
-    let streaming =
-        agent.card.capabilities.as_ref().and_then(|capabilities| capabilities.streaming);
+    let capabilities = agent.card.capabilities.as_ref();
+    let is_able = |flag: fn(&AgentCapabilities) -> Option<bool>| capabilities.and_then(flag);
     Some(Binding {
         agent: agent.name.clone(),
         digest: agent.digest,
         interface,
         fallbacks,
-        streaming: streaming.unwrap_or(false),
+        streaming: is_able(|it| it.streaming).unwrap_or(false),
+        push: is_able(|it| it.push_notifications).unwrap_or(false),
         lost,
     })
 }

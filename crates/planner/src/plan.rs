@@ -56,6 +56,9 @@ pub struct Binding {
     pub fallbacks: Vec<Interface>,
     /// Whether its card says that it streams.
     pub streaming: bool,
+    /// Whether its card says that it sends push notifications.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub push: bool,
     /// Why the other candidates were not chosen; shared by steps with the same selector.
     #[serde(skip, default = "no_one")]
     pub lost: Arc<[Lost]>,
@@ -68,6 +71,11 @@ pub struct Lost {
     pub agent: String,
     /// Why, to be read after its name.
     pub why: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn no_one() -> Arc<[Lost]> {

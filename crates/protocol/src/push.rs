@@ -24,7 +24,7 @@ pub use backoff::Backoff;
 pub use challenge::answer as challenge_answer;
 pub use error::PushError;
 pub use keys::Keyring;
-pub use receive::{Proof, PublicKeys, Rejection, Verifier};
+pub use receive::{Proof, PublicKeys, Rejection, Verifier, check_token};
 pub use sign::{SIGNATURE_HEADER, Signer};
 
 use crate::{
@@ -64,6 +64,8 @@ pub enum Attempt {
     },
     /// The webhook does not take this event, and sending it again cannot help.
     Refused(PushError),
+    /// The webhook wants nothing more (410).
+    Gone(PushError),
 }
 
 /// Writes an event as the body of a notification: a StreamResponse as JSON.
@@ -150,6 +152,9 @@ fn judged(url: &str, status: StatusCode, headers: &HeaderMap) -> Attempt {
         return Attempt::Delivered;
     }
     let error = PushError::Status { url: url.to_owned(), status };
+    if status == StatusCode::GONE {
+        return Attempt::Gone(error);
+    }
     let may_pass = status.is_server_error() || matches!(status.as_u16(), 408 | 425 | 429);
     if may_pass {
         Attempt::Failed { error, after: retry_after(headers) }

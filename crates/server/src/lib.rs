@@ -4,6 +4,7 @@
 //! one, and whoever asks for a Task reads the journal of its run. The id of a Task is the id of its run.
 
 mod bind;
+mod callbacks;
 mod card;
 mod delegate;
 mod drive;
@@ -29,6 +30,7 @@ pub mod webhook;
 mod workflows;
 
 pub use bind::{BindError, bind};
+pub use callbacks::CALLBACKS;
 pub use delegate::Delegation;
 pub use folder::Folder;
 pub use hosts::Hosts;

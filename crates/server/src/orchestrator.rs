@@ -3,6 +3,7 @@
 use std::{collections::VecDeque, convert::Infallible, future::Future, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use axum::Router;
 use executor::{Executor, ExecutorError, RunId, TaskRecord};
 use futures_util::{StreamExt as _, stream};
 use protocol::{
@@ -20,7 +21,7 @@ use registry::Registry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Folder, PushParts, ServeError, Settings, Workflows,
+    Folder, PushParts, ServeError, Settings, Workflows, callbacks,
     error::{ended, wire},
     folder::LOOK,
     listing,
@@ -67,6 +68,8 @@ pub struct Orchestrator {
     push: Arc<Push>,
     /// Where the offer comes from, while nobody watches it.
     folder: Option<Folder>,
+    /// Where agents tell of their Tasks, while nobody serves it.
+    callbacks: Option<Router>,
     settings: Settings,
     /// What goes on when its caller has hung up: a run that begins, an answer, a cancel. Each ends by itself, and
     /// tells its error to the caller if there still is one.
@@ -81,6 +84,11 @@ impl Orchestrator {
     /// [`ServeError::Keys`] when there is no key to sign notifications with.
     pub fn new(parts: Parts) -> Result<Self, ServeError> {
         let Parts { executor, registry, offering, public_url, push, mut settings, stop } = parts;
+        let secret = settings.callback_secret.take();
+        let callbacks = executor.callbacks().map(|callbacks| {
+            let outbound = push.outbound.clone();
+            callbacks::router(callbacks.clone(), outbound, secret, settings.limits)
+        });
         let push = Push::open(push, executor.runs(), &public_url, settings.push)?;
         settings.hosts = settings.hosts.with_url(&public_url);
         let (workflows, folder) = match offering {
@@ -92,7 +100,7 @@ impl Orchestrator {
         let remember = settings.remember;
         let receiver = Arc::new(Receiver { executor, registry, offer, remember });
         let (push, tasks) = (Arc::new(push), TaskTracker::new());
-        Ok(Self { receiver, push, folder, settings, tasks, stop })
+        Ok(Self { receiver, push, folder, callbacks, settings, tasks, stop })
     }
 
     /// Follows the folder of workflows for as long as it is polled; without one, waits for ever.
@@ -120,6 +128,11 @@ impl Orchestrator {
                 }
             }
         }
+    }
+
+    /// Takes the routes of callbacks out; none where agents are only asked.
+    pub(crate) fn callbacks(&mut self) -> Router {
+        self.callbacks.take().unwrap_or_default()
     }
 
     pub(crate) fn offer(&self) -> &Arc<Offer> {

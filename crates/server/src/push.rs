@@ -19,7 +19,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use executor::{RunId, Runs, TaskRecord};
+use executor::{ExecutorError, RunId, Runs, TaskRecord};
 use protocol::{
     error::{Error, ErrorKind},
     outbound::Outbound,
@@ -118,6 +118,11 @@ impl Push {
 
     pub(crate) fn keys(&self) -> &Keys {
         &self.keys
+    }
+
+    /// Counts the webhooks that missed something which is not sent again by itself.
+    pub(crate) async fn dead_letters(&self) -> Result<u64, ExecutorError> {
+        self.rows.count_dead().await
     }
 
     /// Reads the configuration of a request, if it has one, and refuses one that could not be used, before anything

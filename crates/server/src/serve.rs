@@ -45,6 +45,7 @@ pub async fn serve(
     stop: CancellationToken,
 ) -> Result<(), ServeError> {
     let mut watching = std::pin::pin!(orchestrator.watch());
+    let callbacks = orchestrator.callbacks();
     let orchestrator = Arc::new(orchestrator);
     let executor = Arc::clone(orchestrator.executor());
     let settings = orchestrator.settings();
@@ -53,8 +54,9 @@ pub async fn serve(
         false => protocol::server::router_with_limits,
     };
     let router = routes(orchestrator.clone(), settings.limits)
-        .merge(health::router(Arc::clone(&executor), Arc::clone(orchestrator.offer())))
-        .merge(orchestrator.push().keys().router());
+        .merge(health::router(&orchestrator))
+        .merge(orchestrator.push().keys().router())
+        .merge(callbacks);
     let router = hosts::guard(router, settings.hosts.clone());
     let courier = tokio::spawn(Arc::clone(orchestrator.push()).deliver(stop.clone()));
     let mut serving = std::pin::pin!(protocol::server::serve(listener, router, stop.clone()));

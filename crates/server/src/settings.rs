@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::limits::ServerLimits;
+use protocol::{auth::Secret, limits::ServerLimits};
 
 use crate::{Delegation, Hosts};
 
@@ -21,6 +21,8 @@ pub struct Settings {
     pub older_versions: bool,
     /// How notifications are delivered.
     pub push: PushSettings,
+    /// What notifications of agents have to be signed with (HMAC-SHA-256), besides bringing their token.
+    pub callback_secret: Option<Secret>,
 }
 
 /// How push notifications are delivered.
@@ -64,6 +66,7 @@ impl Default for Settings {
             delegation: Delegation::default(),
             older_versions: false,
             push: PushSettings::default(),
+            callback_secret: None,
         }
     }
 }

@@ -240,6 +240,7 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::RunFinished { .. } => true,
         RunEvent::RunResumed { .. }
         | RunEvent::ContextRefused { .. }
+        | RunEvent::CallbackRefused { .. }
         | RunEvent::AttemptBound { .. }
         | RunEvent::ArtifactChunked { .. }
         | RunEvent::AttemptReported { .. }

@@ -1,9 +1,8 @@
 //! A webhook for push notifications of any agent: it answers challenges, checks what comes, and passes it on.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+mod gate;
+
+use std::sync::Arc;
 
 use axum::{
     Router,
@@ -15,17 +14,16 @@ use axum::{
 };
 use jiff::Timestamp;
 use protocol::{
-    outbound::{FetchLimits, Outbound},
     push::{Proof, PublicKeys, Rejection, Verifier, challenge_answer},
     v1::StreamResponse,
 };
 use tokio::sync::mpsc;
 
+pub(crate) use self::gate::Gate;
+pub use self::gate::KeySource;
+
 /// The largest notification, in bytes.
 const LARGEST: usize = 32 << 20;
-
-/// How soon the public keys of a sender are fetched again, when a notification names one that is not among them.
-const FETCH_AGAIN: Duration = Duration::from_secs(10);
 
 /// What came.
 #[derive(Debug)]
@@ -39,19 +37,8 @@ pub struct Notification {
 /// What a check finds.
 pub type Checked = Result<(StreamResponse, Vec<Proof>), Rejection>;
 
-/// Where the public keys of the sender are published.
-pub struct KeySource {
-    /// The URL of a JWK set.
-    pub url: String,
-    /// The client that fetches it.
-    pub outbound: Outbound,
-}
-
 struct Webhook {
-    verifier: Mutex<Verifier>,
-    source: Option<KeySource>,
-    /// When keys were fetched last. One fetch at a time: whoever waits for it finds what it brought.
-    fetching: tokio::sync::Mutex<Option<Instant>>,
+    gate: Gate,
     tell: mpsc::Sender<Notification>,
 }
 
@@ -68,22 +55,24 @@ pub fn router(
         Some(_) => verifier.with_keys(PublicKeys::default()),
         None => verifier,
     };
-    let (verifier, fetching) = (Mutex::new(verifier), tokio::sync::Mutex::default());
-    let webhook = Arc::new(Webhook { verifier, source, fetching, tell });
+    let webhook = Arc::new(Webhook { gate: Gate::new(verifier, source), tell });
     Router::new()
         .fallback_service(get(challenged).post(notified).with_state(webhook))
         .layer(DefaultBodyLimit::max(LARGEST))
 }
 
 async fn challenged(RawQuery(query): RawQuery) -> Response {
-    match challenge_answer(&query.unwrap_or_default()) {
-        Some(token) => {
-            let headers =
-                [(header::CONTENT_TYPE, "text/plain"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
-            (headers, token).into_response()
-        }
-        None => (StatusCode::METHOD_NOT_ALLOWED, "notifications are POSTed here\n").into_response(),
-    }
+    echo(query.as_deref()).unwrap_or_else(|| {
+        (StatusCode::METHOD_NOT_ALLOWED, "notifications are POSTed here\n").into_response()
+    })
+}
+
+/// The answer to a challenge; none for any other request.
+pub(crate) fn echo(query: Option<&str>) -> Option<Response> {
+    let token = challenge_answer(query.unwrap_or_default())?;
+    let headers =
+        [(header::CONTENT_TYPE, "text/plain"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    Some((headers, token).into_response())
 }
 
 async fn notified(
@@ -92,7 +81,7 @@ async fn notified(
     body: Bytes,
 ) -> Response {
     let at = Timestamp::now();
-    let checked = webhook.check(&headers, &body, at).await;
+    let checked = webhook.gate.check(|verifier| verifier.check(&headers, &body, at)).await;
     let refused = |status: StatusCode, why: &Rejection| (status, format!("{why}\n"));
     let answer = match &checked {
         Ok(_) => StatusCode::NO_CONTENT.into_response(),
@@ -106,40 +95,4 @@ async fn notified(
         return (StatusCode::SERVICE_UNAVAILABLE, "this webhook is closing\n").into_response();
     }
     answer
-}
-
-impl Webhook {
-    async fn check(&self, headers: &HeaderMap, body: &[u8], at: Timestamp) -> Checked {
-        let check = || self.verifier().check(headers, body, at);
-        let checked = check();
-        let (Some(source), Err(Rejection::UnknownKey(_))) = (&self.source, &checked) else {
-            return checked;
-        };
-        let mut fetched_at = self.fetching.lock().await;
-        // Others may have fetched keys meanwhile.
-        let checked = check();
-        let is_due = fetched_at.is_none_or(|at| at.elapsed() >= FETCH_AGAIN);
-        if !is_due || !matches!(checked, Err(Rejection::UnknownKey(_))) {
-            return checked;
-        }
-        let keys = source.fetch().await.map_err(Rejection::NoKeys)?;
-        *fetched_at = Some(Instant::now());
-        self.verifier().replace_keys(keys);
-        check()
-    }
-
-    fn verifier(&self) -> MutexGuard<'_, Verifier> {
-        self.verifier.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl KeySource {
-    async fn fetch(&self) -> Result<PublicKeys, String> {
-        let fetched = self.outbound.fetch(&self.url, FetchLimits::default()).await;
-        let fetched = fetched.map_err(|error| error.to_string())?;
-        if !fetched.status.is_success() {
-            return Err(format!("{} answers {}", self.url, fetched.status));
-        }
-        PublicKeys::read(&fetched.body).map_err(|why| format!("{} holds none: {why}", self.url))
-    }
 }

@@ -80,6 +80,16 @@ impl Scripted {
         Self::serve(card, script).await
     }
 
+    /// Starts an agent that does not stream, and says in its card that it sends push notifications.
+    pub async fn telling(script: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
+        let card = |url: &str| {
+            let mut card = super::card("telling", url);
+            card["capabilities"] = json!({"pushNotifications": true});
+            Json(card).into_response()
+        };
+        Self::serve(card, script).await
+    }
+
     /// Starts a host that gives this for a card, at every usual place, and serves nothing else.
     pub async fn with_card(
         card: impl Fn(&str) -> Response + Clone + Send + Sync + 'static,

@@ -3,13 +3,18 @@
 use std::{io, net::SocketAddr, path::Path, sync::Arc};
 
 use anstream::eprintln;
-use server::{Delegation, Folder, Hosts, Offering, Orchestrator, Parts, ServeError, Settings};
+use executor::Callbacks;
+use protocol::auth::Secret;
+use server::{
+    CALLBACKS, Delegation, Folder, Hosts, Offering, Orchestrator, Parts, ServeError, Settings,
+};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::{
     args::{Args, ConfigArgs},
+    command::webhook,
     config::Config,
     drive::Here,
     failure::{Exit, Failure},
@@ -32,7 +37,12 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
     let mut stops = Stops::new().map_err(Failure::unavailable)?;
     let place = Place::open(args).await?;
     let registry = place.registry().await?;
-    let executor = Arc::new(place.executor().await?.with_run_limits(config.runs));
+    let callback_secret = secret(&config)?;
+    let mut executor = place.executor().await?.with_run_limits(config.runs);
+    if let Some(callbacks) = callbacks(&config, &public_url) {
+        executor = executor.with_callbacks(callbacks);
+    }
+    let executor = Arc::new(executor);
     let resumed = executor.resume_all().await?;
     let here = Here::over(&place, Arc::clone(&executor)).await?;
     if !resumed.is_empty() {
@@ -50,7 +60,7 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
         offering: Offering::Folder(folder),
         public_url,
         push: place.push()?,
-        settings: settings(&config),
+        settings: Settings { callback_secret, ..settings(&config) },
         stop: stop.clone(),
     })
     .map_err(failure)?;
@@ -78,7 +88,21 @@ fn settings(config: &Config) -> Settings {
         delegation: config.delegation.clone(),
         older_versions: config.older_versions,
         push: config.push,
+        callback_secret: None,
     }
+}
+
+/// Where agents are asked to tell of their Tasks; nowhere when they are not.
+fn callbacks(config: &Config, public_url: &str) -> Option<Callbacks> {
+    let base = format!("{public_url}{CALLBACKS}");
+    config.has_callbacks().then(|| Callbacks::new(&base, config.callbacks.poll))
+}
+
+/// What notifications of agents have to be signed with.
+fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
+    let name = config.callbacks.secret_env.as_deref();
+    let secret = name.map(|name| webhook::secret(name, "push.callback_secret_env")).transpose()?;
+    Ok(secret.map(Secret::new))
 }
 
 /// The folder of workflows. What is wrong with a file is shown, and the file is left out.
@@ -120,5 +144,24 @@ fn failure(error: ServeError) -> Failure {
     match error {
         ServeError::Executor(error) => error.into(),
         ServeError::Socket(_) | ServeError::Keys { .. } => Failure::unavailable(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callbacks_are_below_the_public_url_and_as_patient_as_they_are_set() {
+        let config = |set: &[&str]| {
+            let set = set.iter().map(ToString::to_string).collect();
+            Config::load(&ConfigArgs { set, ..ConfigArgs::default() }).unwrap().0
+        };
+        let shown =
+            |set: &[&str]| format!("{:?}", callbacks(&config(set), "http://public.example"));
+        assert_eq!(shown(&["push.callbacks=off"]), "None");
+        let patient = shown(&["push.callbacks=on", "push.callback_poll=7s"]);
+        assert!(patient.contains("\"http://public.example/callbacks\""), "{patient}");
+        assert!(patient.contains("longest_pause: 7s"), "{patient}");
     }
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use anstream::{eprintln, println};
 use protocol::{
+    outbound::FetchLimits,
     push::{Proof, Verifier},
     v1::{StreamResponse, stream_response::Payload},
 };
@@ -27,7 +28,11 @@ const WAITING: usize = 64;
 pub(crate) async fn listen(args: &Args, listen: &ListenArgs) -> Result<Exit, Failure> {
     let verifier = verifier(listen)?;
     let outbound = place::outbound()?;
-    let source = listen.jwks.as_ref().map(|url| KeySource { url: url.to_string(), outbound });
+    let source = listen.jwks.as_ref().map(|url| KeySource {
+        url: url.to_string(),
+        outbound,
+        limits: FetchLimits::default(),
+    });
     let mut stops = Stops::new().map_err(Failure::unavailable)?;
     let listener = bind(listen.listen).await?;
     let address = listener.local_addr().map_err(Failure::unavailable)?;
@@ -61,13 +66,18 @@ fn verifier(listen: &ListenArgs) -> Result<Verifier, Failure> {
         verifier = verifier.with_token(token.clone());
     }
     if let Some(name) = &listen.hmac_env {
-        let secret = std::env::var(name).ok().filter(|secret| !secret.is_empty());
-        let secret = secret.ok_or_else(|| {
-            Failure::usage(format!("the environment variable {name} of --hmac-env holds no secret"))
-        })?;
-        verifier = verifier.with_secret(secret.as_bytes());
+        verifier = verifier.with_secret(secret(name, "--hmac-env")?.as_bytes());
     }
     Ok(verifier)
+}
+
+/// The secret in an environment variable, which a flag or a setting names.
+pub(crate) fn secret(name: &str, named_by: &str) -> Result<String, Failure> {
+    let secret = std::env::var(name).ok().filter(|secret| !secret.is_empty());
+    secret.ok_or_else(|| {
+        let why = format!("the environment variable {name} of {named_by} holds no secret");
+        Failure::usage(why)
+    })
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {

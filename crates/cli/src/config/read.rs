@@ -108,6 +108,31 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// `on`, `off`, or `auto`, which is nothing.
+    pub(super) fn switch_or_auto(&mut self, key: &str) -> Option<Option<bool>> {
+        match self.string(key)?.as_str() {
+            "auto" => Some(None),
+            "on" => Some(Some(true)),
+            "off" => Some(Some(false)),
+            other => {
+                let message = format!("`{key}` cannot be `{other}`");
+                self.invalid(key, &message, "write auto, on or off")
+            }
+        }
+    }
+
+    /// A name, or nothing.
+    pub(super) fn name(&mut self, key: &str) -> Option<Option<String>> {
+        if self.node(key).value == Value::Null {
+            return Some(None);
+        }
+        let name = self.string(key)?;
+        if name.is_empty() {
+            return self.invalid(key, &format!("`{key}` is empty"), "write a name, or null");
+        }
+        Some(Some(name))
+    }
+
     /// Yes or no.
     pub(super) fn switch(&mut self, key: &str) -> Option<bool> {
         match self.node(key).value {

@@ -4,7 +4,7 @@ use super::*;
 use crate::failure::Exit;
 
 /// Every setting: its key, its default, another value as it is written in a file, and in the environment or a flag.
-const SETTINGS: [(&str, &str, &str, &str); 18] = [
+const SETTINGS: [(&str, &str, &str, &str); 21] = [
     ("listen", "127.0.0.1:8100", "127.0.0.1:1", "127.0.0.1:2"),
     ("public_url", "None", "http://one.example", "http://two.example"),
     ("allowed_hosts", "[]", "[one.example, two.example]", "three.example, [::1]"),
@@ -19,6 +19,9 @@ const SETTINGS: [(&str, &str, &str, &str); 18] = [
     ("push.verify_url", "false", "true", "false"),
     ("push.keep", "86400s", "1s", "2s"),
     ("push.key_max_age", "7776000s", "1s", "2s"),
+    ("push.callbacks", "None", "on", "off"),
+    ("push.callback_poll", "60s", "1s", "2s"),
+    ("push.callback_secret_env", "None", "ONE", "TWO"),
     ("limits.body_bytes", "8388608", "1", "2"),
     ("limits.body_timeout", "30s", "1ms", "2ms"),
     ("limits.keep_alive", "15s", "1ms", "2ms"),
@@ -36,6 +39,7 @@ fn shown(config: &Config, key: &str) -> String {
         runs,
         remember,
         push,
+        callbacks,
         limits,
         older_versions,
     } = config;
@@ -55,6 +59,9 @@ fn shown(config: &Config, key: &str) -> String {
         "push.verify_url" => push.verify_url.to_string(),
         "push.keep" => format!("{:?}", push.keep),
         "push.key_max_age" => format!("{:?}", push.key_max_age),
+        "push.callbacks" => format!("{:?}", callbacks.is_on),
+        "push.callback_poll" => format!("{:?}", callbacks.poll),
+        "push.callback_secret_env" => format!("{:?}", callbacks.secret_env),
         "limits.body_bytes" => limits.max_body_bytes.to_string(),
         "limits.body_timeout" => format!("{:?}", limits.body_timeout),
         "limits.keep_alive" => format!("{:?}", limits.keep_alive),
@@ -144,6 +151,23 @@ fn the_defaults_are_those_of_the_parts_that_they_set() {
 }
 
 #[test]
+fn agents_tell_of_their_tasks_where_they_can_or_when_told_to() {
+    for (callbacks, public_url, expected) in [
+        ("auto", None, false),
+        ("auto", Some("https://convoke.example"), true),
+        ("on", None, true),
+        ("off", Some("https://convoke.example"), false),
+    ] {
+        let mut layers = Layers::of_defaults(DEFAULTS);
+        layers.add_set(&format!("push.callbacks={callbacks}"));
+        if let Some(url) = public_url {
+            layers.add_set(&format!("public_url={url}"));
+        }
+        assert_eq!(read(&mut layers).has_callbacks(), expected, "{callbacks} {public_url:?}");
+    }
+}
+
+#[test]
 fn flags_of_their_own_are_as_strong_as_any() {
     let args = ConfigArgs {
         listen: Some("127.0.0.1:7".parse().unwrap()),
@@ -170,6 +194,7 @@ fn everything_that_is_wrong_is_said_at_once() {
     let text = "listen: 0.0.0.0:1\npublic_url: 'ftp://x'\nworkflows: ''\nallowed_hosts: [ok, 'a:1', 7]\n\
                 older_versions: 'yes'\n\
                 run: {}\nruns: {max_active: 0, queue: many, que: 1}\nmessages: 5m\n\
+                push: {callbacks: perhaps, callback_secret_env: ''}\n\
                 limits: {body_bytes: -1, body_timeout: soon, keep_alive: 5}\n";
     std::fs::write(&path, text).unwrap();
     let mut layers = Layers::of_defaults(DEFAULTS);
@@ -190,6 +215,8 @@ fn everything_that_is_wrong_is_said_at_once() {
         "`runs.queue` must be a whole number from 0, not a string",
         "did you mean `runs.queue`?",
         "`messages` must be a mapping, not a string",
+        "`push.callbacks` cannot be `perhaps`",
+        "`push.callback_secret_env` is empty",
         "`limits.body_bytes` must be a whole number from 1",
         "`limits.body_timeout` is no duration",
         "`limits.keep_alive` must be a duration, as in 500ms",

@@ -22,6 +22,9 @@ impl Driver {
             let Some(slot) = Slot::of(effect) else {
                 continue;
             };
+            if let Some((at, attempt)) = slot.attempt() {
+                self.stop_listening(at, attempt);
+            }
             let is_wanted = self.wants(slot);
             if !is_wanted {
                 self.flights.stop(slot);
@@ -105,6 +108,7 @@ impl Driver {
             true => (passing.map(Passing::unchanged), accepts),
             false => (passing, Vec::new()),
         };
+        let hints = self.listen(at);
         let intent = flight.intent;
         let flight = Attempt {
             peer,
@@ -118,6 +122,7 @@ impl Driver {
             relays,
             accepts,
             passing,
+            hints,
             reporter,
         };
         self.flights.start(Slot::Flight(at, attempt), fly(flight));

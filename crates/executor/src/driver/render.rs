@@ -13,6 +13,7 @@ use store::Write;
 use super::Driver;
 use crate::{
     ExecutorError,
+    callback::{Callback, Callbacks},
     id::{Purpose, message_id},
     report::{Report, body_of, clip},
     run::{Input, Intent, Rendered, StepId, StepIndex},
@@ -120,9 +121,16 @@ impl Driver {
             fallbacks,
             streaming: binding.streaming,
             message: body_of(&self.shared.account, &message, &mut blobs)?,
+            callback: self.callback_for(binding),
         };
         let report = self.rendered(at, Rendered::Send(Arc::new(intent)));
         Ok(Report { blobs, message: Some(Arc::new(message)), ..report })
+    }
+
+    /// A callback for an agent that sends notifications and has to be polled.
+    fn callback_for(&self, binding: &Binding) -> Option<Callback> {
+        let is_of_use = binding.push && !binding.streaming;
+        self.shared.callbacks.as_ref().filter(|_| is_of_use).map(Callbacks::draw)
     }
 
     /// Tells the agent which Message started the run.

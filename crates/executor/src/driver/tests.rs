@@ -41,7 +41,8 @@ async fn started(steps: &str) -> (TempDir, Driver) {
     };
     let outbound = Outbound::new(Policy::loopback()).unwrap();
     let (limits, interfaces) = (Limits::default(), Arc::default());
-    let shared = Shared { store, outbound, account, limits, interfaces, keyrings: None };
+    let (keyrings, callbacks) = (None, None);
+    let shared = Shared { store, outbound, account, limits, interfaces, keyrings, callbacks };
     let mut driver = Driver::new(Arc::new(shared), standing);
     let body = |value| Body::Inline(Json::of(&value).unwrap());
     let header = Header {

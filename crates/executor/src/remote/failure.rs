@@ -15,7 +15,26 @@ pub(super) fn defeat(error: &ClientError) -> Defeat {
 
 /// The failed attempt that an error in answer to the Message itself makes.
 pub(super) fn refusal(error: &ClientError) -> Defeat {
-    Defeat { may_be_about_context: may_be_about_context(error), ..defeat(error) }
+    Defeat {
+        may_be_about_context: may_be_about_context(error),
+        is_about_callback: is_about_callback(error),
+        ..defeat(error)
+    }
+}
+
+/// Agents whose card promises notifications may still not send them, or not to every place; what they say then names
+/// the configuration, in one spelling or another.
+fn is_about_callback(error: &ClientError) -> bool {
+    let names_it = || {
+        let text = error.to_string().to_lowercase();
+        text.replace([' ', '_', '-'], "").contains("pushnotification")
+    };
+    match error.kind {
+        Some(ErrorKind::PushNotificationNotSupported) => true,
+        Some(ErrorKind::InvalidParams | ErrorKind::InvalidRequest) => names_it(),
+        None => error.class == FailureClass::Invalid && names_it(),
+        Some(_) => false,
+    }
 }
 
 /// Agents that do not know a context say so in several ways. A Message that names no Task can be told of a Task

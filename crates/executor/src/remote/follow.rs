@@ -101,11 +101,20 @@ pub(crate) struct Defeat {
     pub(crate) retry_after: Option<std::time::Duration>,
     /// Whether the agent answered the Message itself in a way that may mean our contextId.
     pub(crate) may_be_about_context: bool,
+    /// Whether it says that it does not send notifications, or not there.
+    pub(crate) is_about_callback: bool,
 }
 
 impl Defeat {
     pub(crate) fn new(class: ErrorClass, message: String) -> Self {
-        Self { class, message, remote_ended: false, retry_after: None, may_be_about_context: false }
+        Self {
+            class,
+            message,
+            remote_ended: false,
+            retry_after: None,
+            may_be_about_context: false,
+            is_about_callback: false,
+        }
     }
 
     fn by_agent(class: ErrorClass, message: String) -> Self {

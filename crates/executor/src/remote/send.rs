@@ -8,6 +8,7 @@ use protocol::v1::{
 };
 
 use super::{Attempt, Defeat, Ending, Follower, failure};
+use crate::callback::Callback;
 
 impl Attempt {
     /// Sends as a stream and follows it; a cut stream is taken up by watching.
@@ -89,10 +90,16 @@ impl Attempt {
             configuration: Some(SendMessageConfiguration {
                 return_immediately,
                 accepted_output_modes: self.accepts.clone(),
+                task_push_notification_config: self.callback().map(Callback::config),
                 ..SendMessageConfiguration::default()
             }),
             ..SendMessageRequest::default()
         }
+    }
+
+    /// What the agent is asked to call. A Task that is known has it already.
+    fn callback(&self) -> Option<&Callback> {
+        self.intent.callback.as_ref().filter(|_| self.bound().is_none())
     }
 
     /// An error before anything is bound.

@@ -8,14 +8,13 @@ use protocol::{
     client::{ClientError, FailureClass},
     v1::{GetTaskRequest, SubscribeToTaskRequest, stream_response::Payload},
 };
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{Attempt, Defeat, Ending, Follower, failure};
+use crate::limits::Polls;
 
-/// The first pause between two polls; each next one is half as long again.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The longest pause between two polls.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// The shortest pause between two polls that hints have asked for, however many come.
+const LEAST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause between two polls of an agent that cannot be reached while its Task waits for somebody.
 const LONGEST_PAUSE_PAUSED: Duration = Duration::from_secs(30);
 /// The longest pause that an agent may ask for.
@@ -80,13 +79,14 @@ impl Attempt {
         })
     }
 
-    /// Asks for the Task until it is over.
+    /// Asks for the Task until it is over. What its agent tells meanwhile has it asked at once and is believed in
+    /// nothing: only its answer counts, and without any hint it is asked all the same.
     pub(super) async fn poll(&self, mut follower: Follower) -> Ending {
         // A pause lasts for days, and so may its agent be away; only somebody's word or its own ends it.
         let is_paused = self.deadline.is_none();
         let fresh = || Patience::new(self.limits.patience, is_paused);
         let mut patience = fresh();
-        let mut pauses = Pauses::new(is_paused);
+        let mut pauses = Pauses::new(self.limits.polls, is_paused);
         loop {
             let Some(request) = Self::question(&follower) else {
                 return Ending::Failed(Defeat::new(
@@ -94,7 +94,7 @@ impl Attempt {
                     "the agent's Task has no id".to_owned(),
                 ));
             };
-            let pause = match self.peer.get_task(request, POLL_TIMEOUT).await {
+            match self.peer.get_task(request, POLL_TIMEOUT).await {
                 Ok(task) => {
                     patience = fresh();
                     let ending = follower.snapshot(task);
@@ -102,42 +102,66 @@ impl Attempt {
                     if let Some(ending) = ending {
                         return ending;
                     }
-                    pauses.after_answer()
+                    self.rest(&mut pauses).await;
                 }
                 Err(error) => {
                     if let Some(defeat) = patience.strain(&error) {
                         return Ending::Failed(defeat);
                     }
-                    pauses.after_error(error.retry_after)
+                    // How long an agent in trouble is left alone is not for a hint to say; one that comes meanwhile is
+                    // heard at the next rest.
+                    sleep(pauses.after_error(error.retry_after)).await;
                 }
-            };
-            sleep(pause).await;
+            }
+        }
+    }
+
+    /// Waits until the Task is looked at again: for a pause, or until the agent has told that there is news.
+    async fn rest(&self, pauses: &mut Pauses) {
+        let Some(hints) = &self.hints else {
+            return sleep(pauses.after_answer()).await;
+        };
+        let pause = pauses.after_answer();
+        let least = pause.min(LEAST_PAUSE);
+        sleep(least).await;
+        if timeout(pause - least, hints.heard()).await.is_ok() {
+            // It does send them: they are waited for from here on, and a lost one costs a longer pause at most.
+            *pauses = pauses.after_hint(hints.longest_pause);
         }
     }
 }
 
 /// The pauses between two polls: each half as long again as the one before.
+#[derive(Clone, Copy)]
 struct Pauses {
+    first: Duration,
     next: Duration,
+    longest: Duration,
     /// The longest while the agent cannot be reached.
     longest_away: Duration,
 }
 
 impl Pauses {
-    fn new(is_paused: bool) -> Self {
-        let longest_away = if is_paused { LONGEST_PAUSE_PAUSED } else { LONGEST_PAUSE };
-        Self { next: FIRST_PAUSE, longest_away }
+    fn new(polls: Polls, is_paused: bool) -> Self {
+        let Polls { first, longest } = polls;
+        let longest_away = if is_paused { LONGEST_PAUSE_PAUSED } else { longest };
+        Self { first, next: first, longest, longest_away }
     }
 
     fn after_answer(&mut self) -> Duration {
-        let pause = self.next.min(LONGEST_PAUSE);
-        self.next = pause.mul_f32(1.5).min(LONGEST_PAUSE);
+        let pause = self.next.min(self.longest);
+        self.next = pause.mul_f32(1.5).min(self.longest);
         pause
+    }
+
+    /// They begin anew, and grow further.
+    fn after_hint(self, longest: Duration) -> Self {
+        Self { next: self.first, longest: longest.max(self.longest), ..self }
     }
 
     /// An agent may ask for a longer one.
     fn after_error(&mut self, asked: Option<Duration>) -> Duration {
-        let pause = self.next.max(PAUSE_AFTER_DENIAL);
+        let pause = self.next.min(self.longest_away).max(PAUSE_AFTER_DENIAL);
         self.next = pause.mul_f32(1.5).min(self.longest_away);
         pause.max(asked.unwrap_or_default().min(LONGEST_ASKED))
     }
@@ -224,20 +248,32 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_those_of_an_agent_that_is_away_from_a_waiting_task_to_half_a_minute() {
-        let (mut works, mut waits) = (Pauses::new(false), Pauses::new(true));
-        let mut answers = Pauses::new(true);
+        let new = |is_paused| Pauses::new(Polls::default(), is_paused);
+        let (mut works, mut waits, mut answers) = (new(false), new(true), new(true));
+        let minute = Duration::from_secs(60);
+        let mut hinted = new(false).after_hint(minute);
         let lines = [
             seconds(|| answers.after_answer()),
             seconds(|| works.after_error(None)),
             seconds(|| waits.after_error(None)),
+            seconds(|| hinted.after_answer()),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r"
         0.05 0.08 0.11 0.17 0.25 0.38 0.57 0.85 1.28 1.92 2.00 2.00 2.00 2.00
         0.50 0.75 1.12 1.69 2.00 2.00 2.00 2.00 2.00 2.00 2.00 2.00 2.00 2.00
         0.50 0.75 1.12 1.69 2.53 3.80 5.70 8.54 12.81 19.22 28.83 30.00 30.00 30.00
+        0.05 0.08 0.11 0.17 0.25 0.38 0.57 0.85 1.28 1.92 2.88 4.32 6.49 9.73
         ");
-        assert_eq!(waits.after_answer(), LONGEST_PAUSE, "who is back is asked as ever");
-        let asked = |seconds| Pauses::new(false).after_error(Some(Duration::from_secs(seconds)));
+        assert_eq!(waits.after_answer(), Polls::default().longest, "who is back is asked as ever");
+        let last = std::iter::repeat_with(|| hinted.after_answer()).nth(10);
+        assert_eq!(last, Some(minute));
+        assert_eq!(
+            hinted.after_error(None),
+            Polls::default().longest,
+            "an agent in trouble is as any"
+        );
+        assert_eq!(hinted.after_hint(minute).after_answer(), Polls::default().first);
+        let asked = |seconds| new(false).after_error(Some(Duration::from_secs(seconds)));
         assert_eq!(
             [0, 7, 3600].map(asked),
             [PAUSE_AFTER_DENIAL, Duration::from_secs(7), LONGEST_ASKED]

@@ -35,6 +35,7 @@ fn attempt(message: Message) -> (Attempt, mpsc::Receiver<Report>) {
         fallbacks: Vec::new(),
         streaming: true,
         message: body_of(&reporter.account, &message, &mut blobs).unwrap(),
+        callback: None,
     };
     let limits = crate::Limits::default();
     let attempt = Attempt {
@@ -49,6 +50,7 @@ fn attempt(message: Message) -> (Attempt, mpsc::Receiver<Report>) {
         relays: false,
         accepts: Vec::new(),
         passing: None,
+        hints: None,
         reporter,
     };
     (attempt, reports)
@@ -115,6 +117,29 @@ async fn only_a_refusal_of_a_message_with_a_context_is_answered_without_it() {
         let report = reported(message, refusal(may_be)).await;
         let is_sent_again = matches!(report.input, Input::ContextRefused { .. });
         assert_eq!(is_sent_again, expected, "{context:?} {may_be}");
+    }
+}
+
+#[tokio::test]
+async fn only_a_refusal_of_a_message_with_a_callback_is_answered_without_it() {
+    for (has_callback, is_about_callback) in [(true, true), (true, false), (false, true)] {
+        let (mut attempt, mut reports) = attempt(Message::user(Vec::new()).with_context("ours"));
+        let callbacks = crate::Callbacks::new("https://convoke.example", Duration::ZERO);
+        let callback = has_callback.then(|| callbacks.draw());
+        attempt.intent = Arc::new(Intent { callback, ..Intent::clone(&attempt.intent) });
+        let defeat = Defeat::new(ErrorClass::Rejected, "no".to_owned());
+        let ending = Ending::Failed(Defeat { is_about_callback, ..defeat });
+        attempt.reporter.ended(&attempt, ending).await;
+        let report = reports.try_recv().expect("every ending is reported");
+        let Input::CallbackRefused { intent, .. } = report.input else {
+            assert!(!has_callback || !is_about_callback, "{:?}", report.input);
+            continue;
+        };
+        assert!(has_callback && is_about_callback);
+        assert_eq!(intent.callback, None);
+        let message = report.message.expect("it goes along");
+        assert_eq!((&message.message_id, &*message.context_id), (&intent.message_id, "ours"));
+        assert_ne!(message.message_id, attempt.message.message_id);
     }
 }
 

@@ -43,7 +43,8 @@ impl Run {
             RunEvent::AttemptStarted { step, attempt, at, intent } => {
                 self.start_attempt(step, *attempt, *at, intent);
             }
-            RunEvent::ContextRefused { step, intent, .. } => self.replace_intent(step, intent),
+            RunEvent::ContextRefused { step, intent, .. }
+            | RunEvent::CallbackRefused { step, intent, .. } => self.replace_intent(step, intent),
             RunEvent::AttemptBound { step, task, .. } => self.bind(step, task),
             // Nothing is done otherwise for it.
             RunEvent::ArtifactChunked { .. } => (),

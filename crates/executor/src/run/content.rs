@@ -8,7 +8,7 @@ use protocol::client::Interface;
 use serde::{Deserialize, Serialize};
 
 use super::StepId;
-use crate::body::Body;
+use crate::{body::Body, callback::Callback};
 
 /// What follows a failed attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,6 +86,9 @@ pub struct Intent {
     pub streaming: bool,
     /// The Message as ProtoJSON.
     pub message: Body,
+    /// Where the agent may tell of its Task; goes along with the attempt's first Message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<Callback>,
 }
 
 /// A Task on the agent's side.

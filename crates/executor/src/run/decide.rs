@@ -1,13 +1,11 @@
 //! Which event an input causes, and what follows from it at once.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use planner::StepError;
 
 use super::{
-    Effect, Failure, Input, Intent, Next, Outcome, Phase, RemoteTask, Rendered, Run, RunError,
-    RunEvent, SkipReason, StepId, StepIndex, after,
+    Effect, Failure, Input, Next, Outcome, Phase, RemoteTask, Rendered, Run, RunError, RunEvent,
+    SkipReason, StepId, StepIndex, after,
 };
 use crate::body::Body;
 
@@ -44,7 +42,12 @@ impl Run {
             }
             Input::Delivered { step, attempt, turn } => self.decide_delivered(step, attempt, turn),
             Input::ContextRefused { step, attempt, intent } => {
-                self.decide_context_refused(step, attempt, intent)
+                let other = |step| RunEvent::ContextRefused { step, attempt, intent };
+                self.decide_refused(step, attempt, other)
+            }
+            Input::CallbackRefused { step, attempt, intent } => {
+                let other = |step| RunEvent::CallbackRefused { step, attempt, intent };
+                self.decide_refused(step, attempt, other)
             }
             Input::Succeeded { step, attempt, at, task, result } => {
                 self.decide_succeeded(step, attempt, at, task, result)
@@ -111,11 +114,12 @@ impl Run {
         })
     }
 
-    fn decide_context_refused(
+    /// The agent has refused the Message for something that comes with it.
+    fn decide_refused(
         &self,
         step: StepId,
         attempt: u32,
-        intent: Arc<Intent>,
+        other: impl FnOnce(StepId) -> RunEvent,
     ) -> Option<RunEvent> {
         if !self.is_unbound(&step, attempt) {
             return None;
@@ -126,7 +130,7 @@ impl Run {
             Phase::Canceling { .. } => {
                 RunEvent::AttemptCanceled { step, attempt, at: self.now, confirmed: true }
             }
-            _ => RunEvent::ContextRefused { step, attempt, intent },
+            _ => other(step),
         })
     }
 

@@ -95,6 +95,15 @@ pub enum RunEvent {
         /// The same content under a new messageId and without a context.
         intent: Arc<Intent>,
     },
+    /// The agent refused to send notifications; the Message goes out once more without asking for them.
+    CallbackRefused {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// The same content under a new messageId and without a callback.
+        intent: Arc<Intent>,
+    },
     /// BIND: the agent answered with a Task; from here the Message is never sent again.
     AttemptBound {
         /// Which step.
@@ -251,6 +260,7 @@ impl RunEvent {
             Self::StepSkipped { step, .. }
             | Self::AttemptStarted { step, .. }
             | Self::ContextRefused { step, .. }
+            | Self::CallbackRefused { step, .. }
             | Self::AttemptBound { step, .. }
             | Self::ArtifactChunked { step, .. }
             | Self::AttemptReported { step, .. }
@@ -296,6 +306,7 @@ impl RunEvent {
             | Self::StepSkipped { .. }
             | Self::AttemptStarted { .. }
             | Self::ContextRefused { .. }
+            | Self::CallbackRefused { .. }
             | Self::AttemptBound { .. }
             | Self::ArtifactChunked { .. }
             | Self::AnswerDelivered { .. }
@@ -339,9 +350,9 @@ impl RunEvent {
                 let always = [&header.plan, &header.inputs, &header.start];
                 always.into_iter().chain(&header.message).collect()
             }
-            Self::AttemptStarted { intent, .. } | Self::ContextRefused { intent, .. } => {
-                vec![&intent.message]
-            }
+            Self::AttemptStarted { intent, .. }
+            | Self::ContextRefused { intent, .. }
+            | Self::CallbackRefused { intent, .. } => vec![&intent.message],
             Self::AttemptAnswered { intent, said, .. } => {
                 [&intent.message].into_iter().chain(said).collect()
             }

@@ -131,6 +131,15 @@ pub enum Input {
         /// What to send instead.
         intent: Arc<Intent>,
     },
+    /// The agent takes no Message that comes with a callback.
+    CallbackRefused {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// What to send instead.
+        intent: Arc<Intent>,
+    },
     /// The attempt has its result.
     Succeeded {
         /// Which step.
@@ -190,6 +199,35 @@ pub enum Input {
         /// Now.
         at: Timestamp,
     },
+}
+
+impl Input {
+    /// The step that it is about; `None` for what concerns the run as a whole.
+    pub(crate) fn step(&self) -> Option<&StepId> {
+        match self {
+            Self::Rendered { step, .. }
+            | Self::Bound { step, .. }
+            | Self::Chunked { step, .. }
+            | Self::Reported { step, .. }
+            | Self::Paused { step, .. }
+            | Self::Unpaused { step, .. }
+            | Self::Answered { step, .. }
+            | Self::Delivered { step, .. }
+            | Self::ContextRefused { step, .. }
+            | Self::CallbackRefused { step, .. }
+            | Self::Succeeded { step, .. }
+            | Self::Failed { step, .. }
+            | Self::Woken { step, .. }
+            | Self::CancelSettled { step, .. } => Some(step),
+            Self::Start { .. }
+            | Self::Queue { .. }
+            | Self::Admitted { .. }
+            | Self::Resumed { .. }
+            | Self::Concluded { .. }
+            | Self::CancelRequested { .. }
+            | Self::TimedOut { .. } => None,
+        }
+    }
 }
 
 /// What became of a step's templates.

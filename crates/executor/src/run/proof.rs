@@ -145,6 +145,7 @@ fn fates() -> impl Strategy<Value = Fate> {
         4 => Just(Fate::Answers),
         4 => Just(Fate::Binds),
         1 => Just(Fate::RefusesContext),
+        1 => Just(Fate::RefusesCallback),
         1 => (1u32..4).prop_map(Fate::FailsThenBinds),
         1 => Just(Fate::TimesOutOnce),
         1 => (1u32..4).prop_map(Fate::Asks),

@@ -7,7 +7,7 @@
 //! | Ready, Rendering, `BackingOff` | `AttemptStarted` | Sending |
 //! | Ready, Rendering | `StepSkipped`, `StepFailed` | Settled |
 //! | Sending | `AttemptBound` | Watching |
-//! | Sending | `ContextRefused` | Sending, with the other Message |
+//! | Sending | `ContextRefused`, `CallbackRefused` | Sending, with the other Message |
 //! | Sending, Watching | `StepCompleted` | Settled |
 //! | Sending, Watching | `AttemptFailed`, retry | `BackingOff` |
 //! | Sending, Watching | `AttemptFailed`, give up | Settled |

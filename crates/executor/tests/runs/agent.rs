@@ -19,7 +19,7 @@ use protocol::{
         AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Artifact, CancelTaskRequest,
         GetTaskRequest, ListTasksRequest, ListTasksResponse, Message, Part, SendMessageRequest,
         SendMessageResponse, StreamResponse, SubscribeToTaskRequest, Task, TaskArtifactUpdateEvent,
-        TaskState, TaskStatus, TaskStatusUpdateEvent,
+        TaskPushNotificationConfig, TaskState, TaskStatus, TaskStatusUpdateEvent,
     },
 };
 use tokio::{net::TcpListener, sync::Notify};
@@ -71,11 +71,15 @@ pub(crate) enum Reply {
 /// Answers; the number says how often the same verb was asked before.
 pub(crate) type Script = dyn Fn(&Asked, usize) -> Reply + Send + Sync;
 
+/// The push configuration of each Message.
+type Configs = Arc<Mutex<Vec<Option<TaskPushNotificationConfig>>>>;
+
 /// A listening agent; dropping it stops it.
 pub(crate) struct Scripted {
     pub(crate) url: String,
     router: axum::Router,
     log: Arc<Mutex<Vec<Asked>>>,
+    configs: Configs,
     stop: CancellationToken,
 }
 
@@ -87,18 +91,19 @@ impl Scripted {
         let anywhere: SocketAddr = ([127, 0, 0, 1], 0).into();
         let listener = TcpListener::bind(anywhere).await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("a bound port"));
-        let log = Arc::default();
+        let (log, configs) = (Arc::default(), Configs::default());
         let stop = CancellationToken::new();
         let service = Service {
             card: Arc::new(card(&url, streaming)),
             log: Arc::clone(&log),
+            configs: Arc::clone(&configs),
             script: Box::new(script),
         };
         // Signs of life are frequent, so that a test can be impatient. There are none on gRPC.
         let limits = ServerLimits { keep_alive: KEEP_ALIVE, ..ServerLimits::default() };
         let router = protocol::server::router_with_limits(Arc::new(service), limits);
         tokio::spawn(protocol::server::serve(listener, router.clone(), stop.clone()));
-        Self { url, router, log, stop }
+        Self { url, router, log, configs, stop }
     }
 
     /// Its interface of a binding.
@@ -133,6 +138,11 @@ impl Scripted {
                 _ => None,
             })
             .collect()
+    }
+
+    /// What each of them asked for in the way of notifications.
+    pub(crate) fn configs(&self) -> Vec<Option<TaskPushNotificationConfig>> {
+        self.configs.lock().expect("nothing panics under this lock").clone()
     }
 
     fn asked(&self) -> Vec<Asked> {
@@ -200,10 +210,18 @@ pub(crate) async fn raw(router: axum::Router) -> String {
 struct Service {
     card: Arc<AgentCard>,
     log: Arc<Mutex<Vec<Asked>>>,
+    configs: Configs,
     script: Box<Script>,
 }
 
 impl Service {
+    fn sent(&self, request: SendMessageRequest) -> Asked {
+        let configuration = request.configuration.unwrap_or_default();
+        let mut configs = self.configs.lock().expect("nothing panics under this lock");
+        configs.push(configuration.task_push_notification_config);
+        Asked::Send(request.message.unwrap_or_default())
+    }
+
     async fn reply(&self, asked: Asked) -> Reply {
         let before = {
             let mut log = self.log.lock().expect("nothing panics under this lock");
@@ -261,7 +279,7 @@ impl A2aService for Service {
         _call: &Call,
         request: SendMessageRequest,
     ) -> Result<SendMessageResponse, Error> {
-        match self.reply(Asked::Send(request.message.unwrap_or_default())).await {
+        match self.reply(self.sent(request)).await {
             Reply::Message(message) => Ok(message.into()),
             Reply::Task(task) => Ok(task.into()),
             Reply::Error(error) => Err(error),
@@ -275,7 +293,7 @@ impl A2aService for Service {
         _call: &Call,
         request: SendMessageRequest,
     ) -> Result<EventStream, Error> {
-        self.stream(Asked::Send(request.message.unwrap_or_default())).await
+        self.stream(self.sent(request)).await
     }
 
     async fn get_task(&self, _call: &Call, request: GetTaskRequest) -> Result<Task, Error> {
@@ -316,6 +334,7 @@ fn card(url: &str, streaming: bool) -> AgentCard {
         }],
         capabilities: Some(AgentCapabilities {
             streaming: Some(streaming),
+            push_notifications: Some(true),
             ..AgentCapabilities::default()
         }),
         default_input_modes: vec!["text/plain".to_owned()],

@@ -7,6 +7,7 @@ mod chunks;
 mod context;
 mod failing_store;
 mod follow;
+mod hints;
 mod interfaces;
 mod odd;
 mod pauses;

@@ -11,7 +11,7 @@ fn agent(name: &str, skill: &str, tags: &[&str]) -> Agent {
     let card = json!({
         "name": name, "description": "d", "version": "1",
         "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
-        "capabilities": {"streaming": true},
+        "capabilities": {"streaming": true, "pushNotifications": name == "flights"},
         "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
         "skills": [{"id": skill, "name": skill, "description": "d", "tags": tags}]
     });
@@ -222,6 +222,15 @@ fn a_plan_is_read_back_from_a_journal() {
     let read: Plan = serde_json::from_str(&stored).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), stored);
     assert!(read.bindings[0].streaming);
+    assert!(read.bindings[0].push);
+}
+
+#[test]
+fn an_agent_that_says_nothing_of_push_notifications_sends_none() {
+    let plan = bound("  a: {agent: hotels-a}\n", travel()).unwrap();
+    assert!(!plan.bindings[0].push);
+    let stored = serde_json::to_value(&plan.bindings[0]).unwrap();
+    assert_eq!(stored.get("push"), None, "and stands in journals as before");
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub struct Verifier {
     token: Option<String>,
     secret: Option<hmac::Key>,
     keys: Option<PublicKeys>,
+    /// Whether a notification without a JWT may pass where there are keys.
+    is_jwt_optional: bool,
     /// JWTs that came, and when each was issued.
     seen: HashMap<String, i64>,
 }
@@ -142,6 +144,12 @@ impl Verifier {
         Self { keys: Some(keys), ..self }
     }
 
+    /// Expects a JWT by these keys from notifications that bring one.
+    #[must_use]
+    pub fn with_keys_for_signed(self, keys: PublicKeys) -> Self {
+        Self { is_jwt_optional: true, ..self.with_keys(keys) }
+    }
+
     /// Takes other keys of the same sender from now on.
     pub fn replace_keys(&mut self, keys: PublicKeys) {
         self.keys = Some(keys);
@@ -160,31 +168,46 @@ impl Verifier {
     ) -> Result<(StreamResponse, Vec<Proof>), Rejection> {
         let event: StreamResponse =
             serde_json::from_slice(body).map_err(|error| Rejection::Body(error.to_string()))?;
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let proofs = self.prove(headers, body, Some(event.task_id()), now)?;
+        Ok((event, proofs))
+    }
+
+    /// Checks a notification whose event does not matter, as [`Verifier::check`] does otherwise. A JWT that names a
+    /// Task has to name this one, where it is known.
+    ///
+    /// # Errors
+    /// The first [`Rejection`]; never that of a body.
+    pub fn prove(
+        &mut self,
+        headers: &HeaderMap,
+        body: &[u8],
+        task_id: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<Proof>, Rejection> {
         let mut proofs = Vec::new();
         if let Some(token) = &self.token {
-            let given = text(TOKEN_HEADER.as_str()).unwrap_or_default();
-            constant_time::verify_slices_are_equal(
-                hash(given.as_bytes()).as_bytes(),
-                hash(token.as_bytes()).as_bytes(),
-            )
-            .map_err(|_| Rejection::Token)?;
+            check_token(headers, token)?;
             proofs.push(Proof::Token);
         }
         if let Some(secret) = &self.secret {
-            let given = text(HMAC_HEADER).and_then(|it| it.strip_prefix("sha256=")).and_then(bytes);
+            let given = headers.get(HMAC_HEADER).and_then(|value| value.to_str().ok());
+            let given = given.and_then(|it| it.strip_prefix("sha256=")).and_then(bytes);
             let is_right = given.is_some_and(|it| hmac::verify(secret, body, &it).is_ok());
             is_right.then_some(()).ok_or(Rejection::Hmac)?;
             proofs.push(Proof::Hmac);
         }
         if let Some(keys) = &self.keys {
-            let claims = claims(keys, jwt(headers).ok_or(Rejection::Unsigned)?)?;
-            fits(&claims, &event, body)?;
+            let jwt = match jwt(headers) {
+                None if self.is_jwt_optional => return Ok(proofs),
+                jwt => jwt.ok_or(Rejection::Unsigned)?,
+            };
+            let claims = claims(keys, jwt)?;
+            fits(&claims, task_id, body)?;
             let issuer = claims.iss.clone();
             self.note(&claims, now.as_second())?;
             proofs.push(Proof::Jwt { issuer });
         }
-        Ok((event, proofs))
+        Ok(proofs)
     }
 
     /// Refuses a JWT that is not of now, or came before, and remembers it otherwise.
@@ -203,6 +226,19 @@ impl Verifier {
             Some(_) => Err(Rejection::Replayed),
         }
     }
+}
+
+/// Checks that a notification brings the token of its configuration, in a time that says nothing of either.
+///
+/// # Errors
+/// [`Rejection::Token`].
+pub fn check_token(headers: &HeaderMap, token: &str) -> Result<(), Rejection> {
+    let given = headers.get(TOKEN_HEADER).and_then(|value| value.to_str().ok());
+    constant_time::verify_slices_are_equal(
+        hash(given.unwrap_or_default().as_bytes()).as_bytes(),
+        hash(token.as_bytes()).as_bytes(),
+    )
+    .map_err(|_| Rejection::Token)
 }
 
 /// The JWT of a notification: in our own header, else the bearer token.
@@ -233,13 +269,13 @@ fn claims(keys: &PublicKeys, jwt: &str) -> Result<Claims, Rejection> {
     Ok(decoded.claims)
 }
 
-/// Whether a JWT is about this event.
-fn fits(claims: &Claims, event: &StreamResponse, body: &[u8]) -> Result<(), Rejection> {
+/// Whether a JWT is over this body, and about this Task.
+fn fits(claims: &Claims, task_id: Option<&str>, body: &[u8]) -> Result<(), Rejection> {
     if !claims.request_body_sha256.eq_ignore_ascii_case(&hash(body)) {
         return Err(Rejection::OtherBody);
     }
-    match &claims.task_id {
-        Some(id) if *id != event.task_id() => Err(Rejection::OtherTask(id.clone())),
+    match (&claims.task_id, task_id) {
+        (Some(claimed), Some(id)) if claimed != id => Err(Rejection::OtherTask(claimed.clone())),
         _ => Ok(()),
     }
 }

@@ -86,6 +86,7 @@ fn shown(attempt: &Attempt, url: &str) -> String {
         Attempt::Failed { error, after: None } => format!("again: {error}"),
         Attempt::Failed { error, after: Some(after) } => format!("again in {after:?}: {error}"),
         Attempt::Refused(error) => format!("never: {error}"),
+        Attempt::Gone(error) => format!("nothing more: {error}"),
     };
     line.replace(url, "WEBHOOK")
 }
@@ -142,7 +143,7 @@ async fn the_answer_decides_whether_the_event_is_sent_again() {
     401 never: the webhook WEBHOOK answered 401 Unauthorized; a notification is taken with a 2xx status
     404 never: the webhook WEBHOOK answered 404 Not Found; a notification is taken with a 2xx status
     408 again: the webhook WEBHOOK answered 408 Request Timeout; a notification is taken with a 2xx status
-    410 never: the webhook WEBHOOK answered 410 Gone; a notification is taken with a 2xx status
+    410 nothing more: the webhook WEBHOOK answered 410 Gone; a notification is taken with a 2xx status
     425 again: the webhook WEBHOOK answered 425 Too Early; a notification is taken with a 2xx status
     429 again: the webhook WEBHOOK answered 429 Too Many Requests; a notification is taken with a 2xx status
     500 again: the webhook WEBHOOK answered 500 Internal Server Error; a notification is taken with a 2xx status

@@ -127,6 +127,17 @@ impl Held<'_> {
                     self.row.refuse(why);
                     return Ok(true);
                 }
+                Attempt::Gone(error) => {
+                    let why = self.row.words(&error);
+                    tracing::info!(
+                        task = self.row.config.task_id,
+                        why,
+                        "a webhook wants nothing more"
+                    );
+                    self.row = self.row.clone().with_state(DeliveryState::Done);
+                    self.row.failing = None;
+                    return Ok(true);
+                }
                 Attempt::Failed { error, after } => {
                     let why = self.row.words(&error);
                     if self.failed(why.clone(), after) {

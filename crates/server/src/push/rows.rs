@@ -13,6 +13,9 @@ use super::registration::{DeliveryState, Registration, VERSION};
 /// One row for each webhook of a Task, ordered by when it was registered.
 pub(crate) const PUSH: Table = Table::new("push");
 
+/// The tag of webhooks that missed something which is not sent again by itself.
+const DEAD: &str = "dead";
+
 /// Reads and writes webhooks.
 #[derive(Clone)]
 pub(super) struct Rows {
@@ -57,12 +60,13 @@ impl Rows {
         next: &Registration,
         version: Option<Version>,
     ) -> Result<bool, ExecutorError> {
+        let dead = next.has_dead_letters().then(|| DEAD.to_owned());
         let put = Write::Put {
             account: self.account.clone(),
             table: PUSH,
             key: next.key(),
             sort: format!("{:.6}", next.created_at),
-            tags: Tags::from([Some(next.state.as_str().to_owned()), None, None, None]),
+            tags: Tags::from([Some(next.state.as_str().to_owned()), dead, None, None]),
             value: Bytes::from(serde_json::to_vec(next)?),
             expect: version.map_or(Expect::Absent, Expect::Version),
         };
@@ -109,6 +113,14 @@ impl Rows {
         query.tags[0] = state.map(|state| state.as_str().to_owned());
         (query.limit, query.cursor) = (500, cursor);
         self.page(&query).await
+    }
+
+    /// How many webhooks missed something that is not sent again by itself.
+    pub(super) async fn count_dead(&self) -> Result<u64, ExecutorError> {
+        let mut query = self.query();
+        query.tags[1] = Some(DEAD.to_owned());
+        query.limit = 0;
+        Ok(self.store.page(&query).await?.total)
     }
 
     fn query(&self) -> PageQuery {

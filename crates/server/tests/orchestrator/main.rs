@@ -1,5 +1,6 @@
 //! The orchestrator over real sockets: our client in front, example agents behind.
 
+mod callbacks;
 mod chunks;
 mod dripping;
 mod listing;

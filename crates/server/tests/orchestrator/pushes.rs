@@ -1,6 +1,6 @@
 //! Push notifications of the orchestrator's Tasks, at webhooks that take them, or do not.
 
-mod hook;
+pub(crate) mod hook;
 mod registering;
 
 use std::{
@@ -325,4 +325,43 @@ async fn webhooks_are_remembered_for_a_while_after_their_task_and_then_not() {
         }
         assert!(hook.events().iter().filter(|event| is_end(event)).count() == 1);
     }
+}
+
+/// What `/readyz` says of deliveries.
+async fn readiness(scene: &Scene) -> serde_json::Value {
+    let (status, body) = crate::callbacks::asked_json(&format!("{}/readyz", scene.url)).await;
+    assert_eq!(status, 200, "it takes nobody out of service: {body}");
+    assert_eq!(body["ready"], true);
+    body["deliveries"].clone()
+}
+
+#[tokio::test]
+async fn webhooks_that_missed_something_are_counted_by_readyz_until_they_are_told_anew() {
+    let (_agent, scene) = asking(PushSettings::default()).await;
+    assert_eq!(readiness(&scene).await, serde_json::json!({"dead": 0, "advice": null}));
+    let hook = Hook::answering(|number| async move {
+        if number == 0 { StatusCode::BAD_REQUEST } else { StatusCode::OK }
+    })
+    .await;
+    let task = begin(&scene, config(&hook.url)).await;
+    report(&scene, |it| it.refused == 1).await;
+    let told = readiness(&scene).await;
+    assert_eq!(told["dead"], 1);
+    let advice = told["advice"].as_str().unwrap();
+    assert!(advice.contains("convoke deliveries list --dead"), "{advice}");
+    retry(&scene, &task.id).await;
+    assert_eq!(readiness(&scene).await["dead"], 0);
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_gone_is_told_nothing_more_and_missed_nothing() {
+    let (_agent, scene) = echo().await;
+    let hook = Hook::answering(|number| async move {
+        if number == 1 { StatusCode::GONE } else { StatusCode::OK }
+    })
+    .await;
+    begin(&scene, config(&hook.url)).await;
+    let done = report(&scene, |it| it.state == DeliveryState::Done).await;
+    assert_eq!((done.refused, done.failed_attempts, hook.calls().len()), (0, 0, 2));
+    assert_eq!(readiness(&scene).await["dead"], 0);
 }

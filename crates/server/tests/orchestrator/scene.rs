@@ -4,7 +4,7 @@ use std::{future::Future, net::SocketAddr, path::Path, sync::Arc, time::Duration
 
 use document::Source;
 use examples::{Kind, Options, Running};
-use executor::{Executor, RunLimits};
+use executor::{Callbacks, Executor, Limits, Polls, RunLimits};
 use protocol::{
     card::Binding,
     client::{Client, ClientError, ClientStream, Interface},
@@ -18,7 +18,8 @@ use protocol::{
 };
 use registry::{ApplyOptions, Decision, Registry};
 use server::{
-    Delegation, Folder, Offering, Orchestrator, Parts, PushParts, ServeError, Settings, Workflows,
+    CALLBACKS, Delegation, Folder, Offering, Orchestrator, Parts, PushParts, ServeError, Settings,
+    Workflows,
 };
 use store::{AccountId, OpenOptions, SqliteStore, Store};
 use tempfile::TempDir;
@@ -49,11 +50,20 @@ struct Served {
     limits: RunLimits,
     /// URLs of agents that the directory has approved.
     agents: Vec<String>,
+    /// Whether agents tell of their Tasks, which are looked at once an hour then.
+    has_callbacks: bool,
 }
 
 impl Served {
     fn with(settings: Settings, limits: RunLimits) -> Self {
-        Self { files: Vec::new(), is_folder: false, settings, limits, agents: Vec::new() }
+        Self {
+            files: Vec::new(),
+            is_folder: false,
+            settings,
+            limits,
+            agents: Vec::new(),
+            has_callbacks: false,
+        }
     }
 }
 
@@ -66,6 +76,13 @@ impl Scene {
     /// As [`Scene::new`], with settings of its own.
     pub(crate) async fn with(files: &[String], settings: Settings, limits: RunLimits) -> Self {
         let served = Served { files: files.to_vec(), ..Served::with(settings, limits) };
+        Self::over(TempDir::new().expect("a temporary folder"), served).await
+    }
+
+    /// As [`Scene::new`], for agents that tell of their Tasks, which are looked at once an hour otherwise.
+    pub(crate) async fn with_callbacks(files: &[String], settings: Settings) -> Self {
+        let served = Served::with(settings, RunLimits::NONE);
+        let served = Served { files: files.to_vec(), has_callbacks: true, ..served };
         Self::over(TempDir::new().expect("a temporary folder"), served).await
     }
 
@@ -123,9 +140,16 @@ impl Scene {
             outbound: outbound(),
             folder: folder.path().to_owned(),
         };
-        let executor = Executor::open(Arc::clone(&store), outbound(), account).await;
-        let executor = executor.expect("it opens");
-        let executor = executor.with_run_limits(served.limits);
+        let hour = Duration::from_secs(3600);
+        let limits = match served.has_callbacks {
+            true => Limits { polls: Polls { first: hour, longest: hour }, ..Limits::default() },
+            false => Limits::default(),
+        };
+        let executor = Executor::with_limits(Arc::clone(&store), outbound(), account, limits).await;
+        let mut executor = executor.expect("it opens").with_run_limits(served.limits);
+        if served.has_callbacks {
+            executor = executor.with_callbacks(Callbacks::new(&format!("{url}{CALLBACKS}"), hour));
+        }
         executor.resume_all().await.expect("runs go on");
         let stop = CancellationToken::new();
         let offering = match served.is_folder {

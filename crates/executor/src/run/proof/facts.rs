@@ -32,6 +32,7 @@ pub(super) fn intent(index: StepIndex, attempt: u32, purpose: &str) -> Arc<Inten
         fallbacks: Vec::new(),
         streaming: true,
         message: body("message"),
+        callback: None,
     })
 }
 

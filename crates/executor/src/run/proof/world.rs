@@ -21,6 +21,8 @@ pub(super) enum Fate {
     Binds,
     /// The first Message is refused for its context.
     RefusesContext,
+    /// Refuses to send notifications, answers without them.
+    RefusesCallback,
     /// So many attempts fail before one binds and completes; three is one too many.
     FailsThenBinds(u32),
     /// The first attempt's Task outlives its timeout and has to be canceled.
@@ -226,14 +228,19 @@ impl World {
     }
 
     fn send(&self, run: &Run, index: StepIndex, attempt: u32, at: Timestamp) -> Input {
-        let has_context =
+        let is_first =
             run.at(index).flight().is_some_and(|flight| flight.intent.message_id.ends_with("send"));
         match self.fates[index.position()] {
             Fate::Answers => succeeded(index, attempt, at),
-            Fate::RefusesContext if has_context => Input::ContextRefused {
+            Fate::RefusesContext if is_first => Input::ContextRefused {
                 step: id(index),
                 attempt,
                 intent: intent(index, attempt, "send_without_context"),
+            },
+            Fate::RefusesCallback if is_first => Input::CallbackRefused {
+                step: id(index),
+                attempt,
+                intent: intent(index, attempt, "send_without_callback"),
             },
             Fate::FailsThenBinds(times) if attempt <= times => {
                 failed(index, attempt, at, ErrorClass::Unavailable)
@@ -355,6 +362,7 @@ fn end_of(fate: Fate) -> StepState {
         Fate::Answers
         | Fate::Binds
         | Fate::RefusesContext
+        | Fate::RefusesCallback
         | Fate::TimesOutOnce
         | Fate::Asks(_)
         | Fate::WantsAuthorization => StepState::Completed,

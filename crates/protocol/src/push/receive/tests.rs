@@ -188,3 +188,32 @@ fn a_challenge_is_answered_with_its_word_and_with_nothing_that_a_browser_would_r
     }
     assert_eq!(challenge_answer(&format!("validationToken={}", "x".repeat(513))), None);
 }
+
+#[test]
+fn where_a_jwt_is_optional_one_that_comes_counts_and_the_event_may_be_of_any_kind() {
+    let (signer, keys) = sender();
+    let mut verifier = Verifier::default().with_keys_for_signed(keys);
+    let (body, now) = (b"{}".as_slice(), Timestamp::now());
+    assert_eq!(verifier.prove(&HeaderMap::new(), body, None, now).unwrap(), []);
+    let headers = signed(&signer, body);
+    assert_eq!(verifier.prove(&headers, b"[]", None, now), Err(Rejection::OtherBody));
+    let other = verifier.prove(&headers, body, Some("task-2"), now);
+    assert_eq!(other, Err(Rejection::OtherTask("task-1".to_owned())));
+    let issuer = "https://agent.example".to_owned();
+    assert_eq!(
+        verifier.prove(&headers, body, Some("task-1"), now).unwrap(),
+        [Proof::Jwt { issuer }]
+    );
+    assert_eq!(verifier.prove(&headers, body, None, now), Err(Rejection::Replayed));
+}
+
+#[test]
+fn a_token_is_compared_whole() {
+    let headers =
+        |token: &str| HeaderMap::from_iter([(TOKEN_HEADER, HeaderValue::from_str(token).unwrap())]);
+    assert_eq!(check_token(&headers("word"), "word"), Ok(()));
+    for given in ["", "wor", "word2", "Word"] {
+        assert_eq!(check_token(&headers(given), "word"), Err(Rejection::Token), "{given}");
+    }
+    assert_eq!(check_token(&HeaderMap::new(), "word"), Err(Rejection::Token));
+}
