@@ -59,7 +59,8 @@ impl<'a> Locator<'a> {
             if at >= index {
                 break;
             }
-            found = (found + width(&raw[found..], style, character)).min(raw.len());
+            // A value that was not written so must not end within a character.
+            found = raw.ceil_char_boundary(found + width(&raw[found..], style, character));
         }
         self.start + u32::try_from(found).unwrap_or(u32::MAX)
     }

@@ -1,4 +1,4 @@
-use crate::{Limits, Locator, Node, Source, parse};
+use crate::{Limits, Locator, Node, Source, Span, parse};
 
 fn tree(text: &str) -> (Source, Node) {
     let source = Source::new("a.yaml", text);
@@ -56,6 +56,18 @@ fn the_start_and_the_end_of_a_string_are_found() {
     let value = node.get("k").unwrap();
     assert_eq!((value.locate(&source, 0), value.locate(&source, 2)), (4, 6));
     assert_eq!(node.get("n").unwrap().locate(&source, 5), node.get("n").unwrap().span.start);
+}
+
+#[test]
+fn a_value_that_stands_for_another_text_has_places_all_the_same() {
+    for text in ["''é", "\"\\x4é", "\"\\é", "'é''"] {
+        let source = Source::new("w.yaml", text);
+        let locator = Locator::new(&source, Span::new(0, text.len()), text);
+        for index in 0..=text.len() {
+            let at = locator.at(index) as usize;
+            assert!(text.is_char_boundary(at), "byte {index} of {text:?} is at {at}");
+        }
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use protocol::{
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Attempt, Defeat, Ending, Follower, failure};
-use crate::limits::Polls;
+use crate::{callback::Hints, limits::Polls};
 
 /// The shortest pause between two polls that hints have asked for, however many come.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
@@ -102,7 +102,7 @@ impl Attempt {
                     if let Some(ending) = ending {
                         return ending;
                     }
-                    self.rest(&mut pauses).await;
+                    rest(self.hints.as_ref(), &mut pauses).await;
                 }
                 Err(error) => {
                     if let Some(defeat) = patience.strain(&error) {
@@ -115,20 +115,26 @@ impl Attempt {
             }
         }
     }
+}
 
-    /// Waits until the Task is looked at again: for a pause, or until the agent has told that there is news.
-    async fn rest(&self, pauses: &mut Pauses) {
-        let Some(hints) = &self.hints else {
-            return sleep(pauses.after_answer()).await;
-        };
-        let pause = pauses.after_answer();
-        let least = pause.min(LEAST_PAUSE);
-        sleep(least).await;
-        if timeout(pause - least, hints.heard()).await.is_ok() {
-            // It does send them: they are waited for from here on, and a lost one costs a longer pause at most.
-            *pauses = pauses.after_hint(hints.longest_pause);
-        }
+/// Waits until the Task is looked at again: for a pause, or until the agent has told that there is news.
+async fn rest(hints: Option<&Hints>, pauses: &mut Pauses) {
+    let pause = pauses.after_answer();
+    let Some(hints) = hints else {
+        return sleep(pause).await;
+    };
+    let (deaf, listening) = parts(pause);
+    sleep(deaf).await;
+    if timeout(listening, hints.heard()).await.is_ok() {
+        // It does send them: they are waited for from here on, and a lost one costs a longer pause at most.
+        *pauses = pauses.after_hint(hints.longest_pause);
     }
+}
+
+/// How long no hint is heard of a pause, and how long one is.
+fn parts(pause: Duration) -> (Duration, Duration) {
+    let deaf = pause.min(LEAST_PAUSE);
+    (deaf, pause - deaf)
 }
 
 /// The pauses between two polls: each half as long again as the one before.
@@ -312,5 +318,31 @@ mod tests {
         Unauthorized: works 1 1, waits 1 1
         Unsupported: works 1 1, waits 1 1
         ");
+    }
+
+    #[test]
+    fn hints_are_heard_once_a_twentieth_of_a_second_is_over() {
+        let parts = |pause| parts(Duration::from_millis(pause));
+        let expected = |deaf, rest| (Duration::from_millis(deaf), Duration::from_millis(rest));
+        assert_eq!(parts(2_000), expected(50, 1_950));
+        assert_eq!(parts(20), expected(20, 0));
+    }
+
+    #[tokio::test]
+    async fn however_many_hints_come_there_is_a_pause_between_two_looks() {
+        let callbacks = crate::Callbacks::new("https://convoke.example", Duration::ZERO);
+        let callback = callbacks.draw();
+        let listening = callbacks.open(&callback, "https://agent.example");
+        let awaited = callbacks.find(&callback.config().id).expect("it is open");
+        let hints = listening.hints();
+        let mut pauses = Pauses::new(Polls::default(), false);
+        for _ in 0..3 {
+            awaited.hint();
+            let rest = std::pin::pin!(rest(Some(&hints), &mut pauses));
+            assert!(
+                futures_util::poll!(rest).is_pending(),
+                "a hint that is there does not end it at once"
+            );
+        }
     }
 }

@@ -15,10 +15,10 @@ use protocol::{
     error::Error,
     service::{A2aService, Call, EventStream},
     v1::{
-        AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Artifact, CancelTaskRequest,
-        GetTaskRequest, ListTasksRequest, ListTasksResponse, Part, SendMessageRequest,
-        SendMessageResponse, StreamResponse, SubscribeToTaskRequest, Task, TaskArtifactUpdateEvent,
-        TaskState, TaskStatus, TaskStatusUpdateEvent,
+        AgentCapabilities, AgentCard, Artifact, CancelTaskRequest, GetTaskRequest,
+        ListTasksRequest, ListTasksResponse, Part, SendMessageRequest, SendMessageResponse,
+        StreamResponse, SubscribeToTaskRequest, Task, TaskArtifactUpdateEvent, TaskState,
+        TaskStatus, TaskStatusUpdateEvent,
     },
 };
 use tokio::{
@@ -26,6 +26,8 @@ use tokio::{
     sync::{Mutex, mpsc},
 };
 use tokio_util::sync::CancellationToken;
+
+use crate::scene::card;
 
 /// A listening agent; dropping it stops it. Each Message makes a Task, `t1` first, that lives until its end is
 /// said; what is said goes to one Task after the other.
@@ -48,7 +50,12 @@ impl Dripping {
         let (says, words) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
         let words = Arc::new(Mutex::new(words));
-        let service = Service { card: Arc::new(card(&url)), tasks: AtomicUsize::new(0), words };
+        let streams = AgentCapabilities { streaming: Some(true), ..Default::default() };
+        let service = Service {
+            card: Arc::new(card("dripping", &url, streams)),
+            tasks: AtomicUsize::new(0),
+            words,
+        };
         let router = protocol::server::router(Arc::new(service));
         tokio::spawn(protocol::server::serve(listener, router, stop.clone()));
         Self { url, says, stop }
@@ -157,32 +164,4 @@ fn event(id: &str, word: Word) -> StreamResponse {
 
 fn status(state: TaskState) -> TaskStatus {
     TaskStatus::new(state, Timestamp::now())
-}
-
-fn card(url: &str) -> AgentCard {
-    AgentCard {
-        name: "dripping".to_owned(),
-        description: "Says its next word when its test wants it to.".to_owned(),
-        version: "1".to_owned(),
-        supported_interfaces: vec![AgentInterface {
-            url: url.to_owned(),
-            protocol_binding: "JSONRPC".to_owned(),
-            protocol_version: "1.0".to_owned(),
-            ..AgentInterface::default()
-        }],
-        capabilities: Some(AgentCapabilities {
-            streaming: Some(true),
-            ..AgentCapabilities::default()
-        }),
-        default_input_modes: vec!["text/plain".to_owned()],
-        default_output_modes: vec!["text/plain".to_owned()],
-        skills: vec![AgentSkill {
-            id: "drip".to_owned(),
-            name: "Drip".to_owned(),
-            description: "Drips.".to_owned(),
-            tags: vec!["test".to_owned()],
-            ..AgentSkill::default()
-        }],
-        ..AgentCard::default()
-    }
 }

@@ -10,10 +10,11 @@ use protocol::{
     client::{Client, ClientError, ClientStream, Interface},
     error::ErrorKind,
     outbound::{Outbound, Policy},
+    server::interface,
     v1::{
-        CancelTaskRequest, GetTaskRequest, Message, Part, SendMessageConfiguration,
-        SendMessageRequest, StreamResponse, SubscribeToTaskRequest, Task, TaskState,
-        send_message_response::Payload,
+        AgentCapabilities, AgentCard, AgentSkill, CancelTaskRequest, GetTaskRequest, Message, Part,
+        SendMessageConfiguration, SendMessageRequest, StreamResponse, SubscribeToTaskRequest, Task,
+        TaskState, send_message_response::Payload,
     },
 };
 use registry::{ApplyOptions, Decision, Registry};
@@ -331,4 +332,25 @@ pub(crate) fn kind<T: std::fmt::Debug>(result: Result<T, ClientError>) -> ErrorK
 pub(crate) fn output(task: &Task) -> String {
     assert_eq!(task.state(), TaskState::Completed, "{task:?}");
     task.artifacts.first().map(protocol::v1::Artifact::text).unwrap_or_default()
+}
+
+/// The card of an agent that has one skill and one interface, and declares what it is told to.
+pub(crate) fn card(name: &str, url: &str, capabilities: AgentCapabilities) -> AgentCard {
+    AgentCard {
+        name: name.to_owned(),
+        description: "Does what its test wants.".to_owned(),
+        version: "1".to_owned(),
+        supported_interfaces: vec![interface(Binding::JsonRpc, url)],
+        capabilities: Some(capabilities),
+        default_input_modes: vec!["text/plain".to_owned()],
+        default_output_modes: vec!["text/plain".to_owned()],
+        skills: vec![AgentSkill {
+            id: "act".to_owned(),
+            name: "Act".to_owned(),
+            description: "Acts.".to_owned(),
+            tags: vec!["test".to_owned()],
+            ..AgentSkill::default()
+        }],
+        ..AgentCard::default()
+    }
 }

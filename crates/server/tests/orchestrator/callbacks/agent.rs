@@ -9,21 +9,19 @@ use async_trait::async_trait;
 use axum::{Json, Router, routing::get};
 use jiff::Timestamp;
 use protocol::{
-    card::Binding,
     error::Error,
     push::{Attempt, Keyring, PushSender, Signer},
     service::{A2aService, Call, EventStream},
     v1::{
-        AgentCapabilities, AgentCard, AgentSkill, CancelTaskRequest, GetTaskRequest,
-        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-        StreamResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig, TaskState,
-        TaskStatus,
+        AgentCapabilities, AgentCard, CancelTaskRequest, GetTaskRequest, ListTasksRequest,
+        ListTasksResponse, SendMessageRequest, SendMessageResponse, StreamResponse,
+        SubscribeToTaskRequest, Task, TaskPushNotificationConfig, TaskState, TaskStatus,
     },
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::scene::{outbound, soon};
+use crate::scene::{card, outbound, soon};
 
 /// A listening agent. Dropping it stops it.
 pub(crate) struct Teller {
@@ -48,8 +46,9 @@ impl Teller {
         let ring = Keyring::generate(Timestamp::now()).expect("a key");
         let keys = ring.public_keys();
         let signer = Signer::new(url.clone(), Arc::new(ring.into()));
+        let tells = AgentCapabilities { push_notifications: Some(true), ..Default::default() };
         let inner = Arc::new(Inner {
-            card: card(&url),
+            card: card("teller", &url, tells),
             config: Mutex::default(),
             is_done: AtomicBool::default(),
             looks: AtomicUsize::default(),
@@ -109,29 +108,6 @@ pub(crate) fn event(state: TaskState) -> StreamResponse {
 
 fn task(state: TaskState) -> Task {
     Task::new("t", "c", TaskStatus::new(state, Timestamp::now()))
-}
-
-fn card(url: &str) -> AgentCard {
-    AgentCard {
-        name: "teller".to_owned(),
-        description: "Tells of its Task.".to_owned(),
-        version: "1".to_owned(),
-        supported_interfaces: vec![protocol::server::interface(Binding::JsonRpc, url)],
-        capabilities: Some(AgentCapabilities {
-            push_notifications: Some(true),
-            ..AgentCapabilities::default()
-        }),
-        default_input_modes: vec!["text/plain".to_owned()],
-        default_output_modes: vec!["text/plain".to_owned()],
-        skills: vec![AgentSkill {
-            id: "tell".to_owned(),
-            name: "Tell".to_owned(),
-            description: "Tells.".to_owned(),
-            tags: vec!["test".to_owned()],
-            ..AgentSkill::default()
-        }],
-        ..AgentCard::default()
-    }
 }
 
 impl Inner {
