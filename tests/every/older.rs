@@ -69,19 +69,24 @@ async fn an_older_agent_is_added_by_its_bare_url_and_runs_a_step() {
     }
 }
 
+/// Runs `w.yaml` up to the question of its agent, and answers it.
+async fn is_asked_and_answers(convoke: &Convoke, version: &str) {
+    let _paused = convoke.run(["run", "w.yaml"]).await.exits(4);
+    let runs = convoke.run(["--json", "runs", "list"]).await.exits(0).json();
+    let run = runs[0]["id"].as_str().expect("a run");
+    let ended = convoke.run(["--json", "runs", "reply", run, "Blue."]).await.exits(0).json();
+    assert_eq!(ended["steps"][0]["state"], "completed", "{version}: {ended}");
+    let artifacts = ended["steps"][0]["artifacts"].to_string();
+    assert!(artifacts.contains("Blue."), "{version}: {artifacts}");
+}
+
 #[tokio::test]
 async fn an_older_agent_asks_and_is_answered() {
     let asks = speaking_older(Kind::Asks).await;
     for (version, card) in cards(&asks) {
         let (host, convoke) = (host(card).await, Convoke::default());
         convoke.write("w.yaml", one_step(&host.url, ""));
-        let _paused = convoke.run(["run", "w.yaml"]).await.exits(4);
-        let runs = convoke.run(["--json", "runs", "list"]).await.exits(0).json();
-        let run = runs[0]["id"].as_str().expect("a run");
-        let ended = convoke.run(["--json", "runs", "reply", run, "Blue."]).await.exits(0).json();
-        assert_eq!(ended["steps"][0]["state"], "completed", "{version}: {ended}");
-        let artifacts = ended["steps"][0]["artifacts"].to_string();
-        assert!(artifacts.contains("Blue."), "{version}: {artifacts}");
+        is_asked_and_answers(&convoke, version).await;
     }
 }
 
@@ -93,13 +98,7 @@ async fn an_agent_whose_card_is_wrong_about_its_version_runs_a_step_and_is_answe
         convoke.write("w.yaml", one_step(&host.url, ""));
         let plan = convoke.run(["plan", "w.yaml"]).await.exits(0).stdout;
         assert!(plan.contains(&format!(" {version} at {}", asks.url)), "{plan}");
-        let _paused = convoke.run(["run", "w.yaml"]).await.exits(4);
-        let runs = convoke.run(["--json", "runs", "list"]).await.exits(0).json();
-        let run = runs[0]["id"].as_str().expect("a run");
-        let ended = convoke.run(["--json", "runs", "reply", run, "Blue."]).await.exits(0).json();
-        assert_eq!(ended["steps"][0]["state"], "completed", "{version}: {ended}");
-        let artifacts = ended["steps"][0]["artifacts"].to_string();
-        assert!(artifacts.contains("Blue."), "{version}: {artifacts}");
+        is_asked_and_answers(&convoke, version).await;
     }
 }
 

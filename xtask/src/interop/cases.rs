@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     answers::{self, list, step_of},
     listening::Agent,
-    peers::Peers,
+    peers::{Called, Peers},
 };
 
 /// What an agent of `asking.yaml` asks.
@@ -128,6 +128,16 @@ pub(super) fn answer(peers: &Peers) -> Result<()> {
 
 /// All twelve ask; the run is canceled; so is each of their Tasks.
 pub(super) fn cancel(peers: &Peers) -> Result<()> {
+    canceled(peers, |agent, late| {
+        let is_right = late.told.contains("UNSUPPORTED_OPERATION");
+        ensure!(is_right, "{} refused with another error: {}", agent.name, late.told);
+        Ok(())
+    })
+}
+
+/// Cancels a run that waits for every agent. Each of their Tasks has then ended as canceled, so it refuses what comes
+/// too late, in words that `check` looks at.
+pub(super) fn canceled(peers: &Peers, check: impl Fn(&Agent, &Called) -> Result<()>) -> Result<()> {
     let run = paused(peers)?;
     peers.convoke(0, &["runs", "cancel", &run])?;
     let shown = peers.convoke(0, &["runs", "show", &run])?;
@@ -139,9 +149,7 @@ pub(super) fn cancel(peers: &Peers) -> Result<()> {
             bail!("{} has no Task: {step:#}", agent.name);
         };
         // A Task that still waited would take this for its answer.
-        let late = peers.convoke(1, &["send", &agent.url, "too late", "--task", task])?;
-        let is_right = late.told.contains("UNSUPPORTED_OPERATION");
-        ensure!(is_right, "{} refused with another error: {}", agent.name, late.told);
+        check(agent, &peers.convoke(1, &["send", &agent.url, "too late", "--task", task])?)?;
     }
     Ok(())
 }

@@ -2,16 +2,9 @@
 
 use std::thread;
 
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow};
 
-use super::{
-    answers::{self, step_of},
-    cases,
-    node::Node,
-    peers::Peers,
-    target,
-    venv::Venv,
-};
+use super::{cases, node::Node, peers::Peers, target, venv::Venv};
 use crate::{parts::Parts, suites::Built};
 
 const SOURCE: &str = "tests/interop/v0_3";
@@ -63,20 +56,7 @@ fn stream(peers: &Peers) -> Result<()> {
     Ok(())
 }
 
-/// All ask; the run is canceled; each of their Tasks has then ended as canceled.
+/// All ask; the run is canceled; so is each of their Tasks. How they refuse what comes later was not agreed on.
 fn cancel(peers: &Peers) -> Result<()> {
-    let run = cases::paused(peers)?;
-    peers.convoke(0, &["runs", "cancel", &run])?;
-    let shown = peers.convoke(0, &["runs", "show", &run])?;
-    let shown = shown.one()?;
-    ensure!(shown["state"] == "canceled", "the run is not canceled: {shown:#}");
-    for agent in peers.strangers() {
-        let step = answers::step(shown, &step_of(&agent.name), "canceled")?;
-        let Some(task) = step["task_id"].as_str() else {
-            bail!("{} has no Task: {step:#}", agent.name);
-        };
-        // A Task that still waited would take this for its answer.
-        peers.convoke(1, &["send", &agent.url, "too late", "--task", task])?;
-    }
-    Ok(())
+    cases::canceled(peers, |_, _| Ok(()))
 }
