@@ -24,7 +24,7 @@ use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use tokio::net::TcpListener;
 
-pub use process::{AgentProcess, serve_until_orphaned};
+pub use process::{AgentProcess, serve_until_orphaned, until_orphaned};
 
 /// How often each Message was received, by messageId.
 #[derive(Clone, Debug, Default)]

@@ -72,6 +72,7 @@ impl Convoke {
             opening: None,
             accepts: Vec::new(),
             relay: false,
+            extensions: Vec::new(),
             once: None,
         };
         let id = self.executor.start(new).await?;

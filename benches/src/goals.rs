@@ -4,12 +4,14 @@ use serde::Serialize;
 
 use crate::suite::{Measured, Results};
 
-/// One goal: a ratio or a count that must stay under a bound, and a smaller one to aim at.
+/// One goal: a ratio or a count that must not pass a bound, and a better one to aim at.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Goal {
     /// What is compared.
     pub what: String,
-    /// Larger is a failure.
+    /// Whether larger is better, as with rates over those of others; costs are better smaller.
+    pub larger_is_better: bool,
+    /// Worse is a failure.
     pub must: f64,
     /// What is aimed at.
     pub aim: f64,
@@ -22,11 +24,11 @@ pub struct Goal {
 /// How a goal stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// At or under the aim.
+    /// As good as the aim, or better.
     AimReached,
-    /// At or under the bound.
+    /// As good as the bound, or better.
     Met,
-    /// Over the bound.
+    /// Worse than the bound.
     Missed,
     /// Measured while other programs held the processors: no verdict.
     Disturbed,
@@ -38,11 +40,15 @@ impl Goal {
     /// Compares what was measured with what was wanted.
     #[must_use]
     pub fn standing(&self) -> Standing {
+        let reaches = |measured: f64, bound: f64| match self.larger_is_better {
+            true => measured >= bound,
+            false => measured <= bound,
+        };
         match self.measured {
             None => Standing::Unknown,
             Some(_) if self.disturbed => Standing::Disturbed,
-            Some(measured) if measured <= self.aim => Standing::AimReached,
-            Some(measured) if measured <= self.must => Standing::Met,
+            Some(measured) if reaches(measured, self.aim) => Standing::AimReached,
+            Some(measured) if reaches(measured, self.must) => Standing::Met,
             Some(_) => Standing::Missed,
         }
     }
@@ -60,6 +66,7 @@ pub fn goals(results: &Results) -> Vec<Goal> {
     let flushes = |name: &str| Some(results.find(name)?.convoke?.flushes);
     let goal = |what: &str, must, aim, measured| Goal {
         what: what.to_owned(),
+        larger_is_better: false,
         must,
         aim,
         measured,
@@ -102,6 +109,7 @@ mod tests {
     fn a_goal_is_met_up_to_its_bound() {
         let goal = |measured| Goal {
             what: String::new(),
+            larger_is_better: false,
             must: 4.0,
             aim: 2.5,
             measured,
@@ -113,5 +121,10 @@ mod tests {
         assert_eq!(goal(None).standing(), Standing::Unknown);
         let disturbed = Goal { disturbed: true, ..goal(Some(0.3)) };
         assert_eq!(disturbed.standing(), Standing::Disturbed);
+        let rate =
+            |measured| Goal { larger_is_better: true, must: 2.5, aim: 4.0, ..goal(Some(measured)) };
+        assert_eq!(rate(4.0).standing(), Standing::AimReached);
+        assert_eq!(rate(2.5).standing(), Standing::Met);
+        assert_eq!(rate(2.4).standing(), Standing::Missed);
     }
 }

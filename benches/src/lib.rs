@@ -6,9 +6,11 @@
 
 pub mod agent;
 pub mod convoke;
+pub mod directory;
 pub mod floor;
 pub mod goals;
 pub mod measure;
+pub mod peers;
 pub mod report;
 pub mod suite;
 pub mod workload;

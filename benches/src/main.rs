@@ -1,10 +1,11 @@
-//! The speed harness: `cargo run --release -p benches`.
+//! The speed harness: `cargo run --release -p benches`, and `cargo xtask peers`.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
-use benches::{agent, report, suite};
+use benches::{agent, directory, peers, report, suite};
 use clap::{Parser, Subcommand};
+use tokio::runtime::Runtime;
 
 /// Measures durable runs against a floor that does the same with bare hyper and SQLite.
 #[derive(Parser)]
@@ -13,10 +14,10 @@ struct Args {
     #[command(flatten)]
     options: suite::Options,
     /// Prints JSON
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
     /// Keeps the data under this folder while it runs; its disk is what is flushed to
-    #[arg(long, default_value_os_t = std::env::temp_dir())]
+    #[arg(long, global = true, default_value_os_t = std::env::temp_dir())]
     folder: PathBuf,
     #[command(subcommand)]
     part: Option<Part>,
@@ -24,22 +25,66 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Part {
+    /// Measures servers beside those of others; `cargo xtask peers` builds all it needs
+    Peers(peers::Options),
     /// Serves as the agent, for another process of this program
     #[command(hide = true)]
     Agent,
+    /// Serves the echo agent in memory
+    #[command(hide = true)]
+    Echo,
+    /// Serves the echo agent that keeps its Tasks in a folder
+    #[command(hide = true)]
+    DurableEcho {
+        /// Is made
+        folder: PathBuf,
+    },
+    /// Serves what is left without a protocol
+    #[command(hide = true)]
+    Ceiling,
+    /// Measures ranked search over a large directory instead, beside SQLite's FTS5
+    Directory(directory::Options),
 }
 
 fn main() -> Result<()> {
     let args = Args::parse();
-    if let Some(Part::Agent) = args.part {
-        return agent::serve_until_orphaned();
-    }
-    let results = suite::run(&args.options, &args.folder, |name| eprintln!("{name} …"))?;
-    let command = command();
+    let progress = |name: &str| eprintln!("{name} …");
+    let (text, json) = match args.part {
+        Some(Part::Agent) => return agent::serve_until_orphaned(),
+        Some(Part::Directory(options)) => return search(&options, args.json),
+        Some(Part::Echo) => return agent::until_orphaned(&Runtime::new()?, peers::agent::serve),
+        Some(Part::DurableEcho { folder }) => {
+            let serve = async |listener| peers::durable::serve(listener, &folder).await;
+            return agent::until_orphaned(&Runtime::new()?, serve);
+        }
+        Some(Part::Ceiling) => {
+            return agent::until_orphaned(&Runtime::new()?, peers::ceiling::serve);
+        }
+        Some(Part::Peers(options)) => {
+            let results = peers::run(&options, &args.folder, progress)?;
+            let command = options.again.unwrap_or_else(command);
+            (peers::report::text(&results, &command), peers::report::json(&results, &command))
+        }
+        None => {
+            let results = suite::run(&args.options, &args.folder, progress)?;
+            let command = command();
+            (report::text(&results, &command), report::json(&results, &command))
+        }
+    };
     if args.json {
-        println!("{:#}", report::json(&results, &command));
+        println!("{json:#}");
     } else {
-        print!("{}", report::text(&results, &command));
+        print!("{text}");
+    }
+    Ok(())
+}
+
+fn search(options: &directory::Options, is_json: bool) -> Result<()> {
+    let measured = directory::run(options)?;
+    if is_json {
+        println!("{:#}", serde_json::to_value(&measured)?);
+    } else {
+        print!("{}", directory::text(&measured, &command()));
     }
     Ok(())
 }

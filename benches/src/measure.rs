@@ -48,15 +48,29 @@ fn process_cpu() -> Duration {
     Duration::try_from(time).expect("a process has used no negative time")
 }
 
-/// Time in the run queue of all threads that live now. Linux counts it per thread, as the second
-/// number of `schedstat`, in nanoseconds.
+/// Time in the run queue of all threads that live now.
 fn process_queued() -> Duration {
-    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let waited = |thread: std::fs::DirEntry| {
+    scheduled("self", Scheduled::Waiting)
+}
+
+/// What Linux counts of a thread in its `schedstat`, by the place of the number there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scheduled {
+    /// Time on a processor.
+    Running = 0,
+    /// Time in the run queue.
+    Waiting = 1,
+}
+
+/// Sums what is counted of all threads of a process that live now, in nanoseconds; nothing where the
+/// system does not tell.
+pub(crate) fn scheduled(process: &str, what: Scheduled) -> Duration {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task"));
+    let counted = |thread: std::fs::DirEntry| {
         let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        text.split_whitespace().nth(1)?.parse::<u64>().ok()
+        text.split_whitespace().nth(what as usize)?.parse::<u64>().ok()
     };
-    Duration::from_nanos(threads.filter_map(waited).sum())
+    Duration::from_nanos(threads.into_iter().flatten().flatten().filter_map(counted).sum())
 }
 
 /// The middle of some runs, per step, in microseconds where it is time.
@@ -121,7 +135,7 @@ impl PerStep {
 }
 
 /// The middle of sorted values; between the two middle ones when their number is even.
-fn median(sorted: &[f64]) -> f64 {
+pub(crate) fn median(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
     if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) }
 }
@@ -163,5 +177,7 @@ mod tests {
         }
         assert!(clock.stop(3).wall >= Duration::from_millis(1));
         assert_eq!(clock.stop(3).flushes, 3);
+        // This thread alone has worked that long; others may have ended.
+        assert!(scheduled("self", Scheduled::Running) >= Duration::from_millis(2));
     }
 }

@@ -46,12 +46,17 @@ pub fn text(results: &Results, command: &str) -> String {
         &mut text,
         "\nAll per step, medians; flushes are SQLite transactions on disk, queued is waiting for a processor.\n",
     );
-    line(&mut text, &format!("{:<36} {:>6} {:>6} {:>9}", "goal", "must", "aim", "measured"));
-    for goal in goals(results) {
-        line(&mut text, &goal_row(&goal));
-    }
-    line(&mut text, &format!("\nAgain with: {command}"));
+    end(&mut text, &goals(results), command);
     text
+}
+
+/// Writes how the goals stand, and how to measure again.
+pub(crate) fn end(text: &mut String, goals: &[Goal], command: &str) {
+    line(text, &format!("{:<36} {:>6} {:>6} {:>9}", "goal", "must", "aim", "measured"));
+    for goal in goals {
+        line(text, &goal_row(goal));
+    }
+    line(text, &format!("\nAgain with: {command}"));
 }
 
 fn row(name: &str, side: &str, per_step: &PerStep) -> String {
@@ -80,7 +85,7 @@ fn goal_row(goal: &Goal) -> String {
     format!("{:<36} {:>6} {:>6} {measured:>9}  {standing}", goal.what, goal.must, goal.aim)
 }
 
-fn line(text: &mut String, line: &str) {
+pub(crate) fn line(text: &mut String, line: &str) {
     writeln!(text, "{line}").expect("a String takes everything");
 }
 

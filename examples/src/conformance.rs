@@ -126,9 +126,11 @@ impl Conformance {
         let tenant = self.tenant(call);
         let answer = tenant.service.receive(request, streaming)?;
         match (&answer, config) {
-            (Answer::Task(record), Some(config)) => drop(tenant.webhooks.put(record, 0, config)),
-            (Answer::Continued(record, since), Some(config)) => {
-                drop(tenant.webhooks.put(record, *since, config));
+            (Answer::Task(record), Some(config)) => {
+                drop(tenant.webhooks.put(call.version, record, 0, config));
+            }
+            (Answer::Continued(record, taken), Some(config)) => {
+                drop(tenant.webhooks.put(call.version, record, taken.since, config));
             }
             (Answer::Direct(_), _) | (_, None) => {}
         }
@@ -213,7 +215,7 @@ impl A2aService for Conformance {
         let tenant = self.tenant(call);
         let record = tenant.service.record(&request.task_id)?;
         let since = record.length();
-        Ok(tenant.webhooks.put(&record, since, request))
+        Ok(tenant.webhooks.put(call.version, &record, since, request))
     }
 
     async fn get_task_push_notification_config(

@@ -385,11 +385,11 @@ async fn without_the_key_of_the_folder_nothing_is_answered() {
     assert_eq!(listed[0]["state"], "input_required", "nothing of it was done");
 
     // A file that leads to somebody else is nobody's.
-    fs::write(&file, json!({"version": 1, "url": url, "key": "0".repeat(64)}).to_string())
+    fs::write(&file, json!({"version": 2, "url": url, "key": "0".repeat(64)}).to_string())
         .expect("it is written");
     let refused = scene.convoke.run(["runs", "list"]).await.exits(3);
     assert!(refused.stderr.contains("is in use by process"), "{}", refused.stderr);
-    fs::write(&file, json!({"version": 2, "url": url, "key": key}).to_string())
+    fs::write(&file, json!({"version": 3, "url": url, "key": key}).to_string())
         .expect("it is written");
     scene.convoke.run(["runs", "list"]).await.exits(3);
     fs::write(&file, address.to_string()).expect("it is written");

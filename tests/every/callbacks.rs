@@ -1,11 +1,8 @@
 //! Callbacks between real processes: `convoke serve` has its agents tell of their Tasks.
 
-use std::{
-    net::TcpListener,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use examples::{Kind, Options};
@@ -19,7 +16,7 @@ use tests::{
 
 use crate::{
     pushes::{deliveries, exchanged, is_all_done},
-    served::{SERVE, Served, said},
+    served::{SERVE, Served, port, said},
 };
 
 const CALLBACKS: [&str; 2] = ["--set", "push.callbacks=on"];
@@ -64,9 +61,7 @@ async fn a_callback_holds_over_a_kill_between_the_message_and_the_hint() {
     let agent = agent.await;
     let convoke = Convoke::default();
     convoke.write("workflows/one-step.yaml", one_step(&agent.url, ""));
-    let port = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = port.local_addr().expect("it is bound").to_string();
-    drop(port);
+    let address = format!("127.0.0.1:{}", port());
     let listen = ["--listen", &*address];
     let args: Vec<&str> = [&["serve"], &listen[..], &CALLBACKS].concat();
     let served = Served::of(convoke.start(&args)).await;

@@ -9,13 +9,17 @@ use tests::{
 
 use crate::{served::Served, steady};
 
+/// A folder with a configuration file.
+fn configured() -> Convoke {
+    let convoke = Convoke::default();
+    let text = "workflows: flows\nruns: {queue: 7}\nallowed_hosts: [a.example]\n";
+    convoke.write("etc/convoke.yaml", text);
+    convoke
+}
+
 #[tokio::test]
 async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
-    let convoke = Convoke::default();
-    convoke.write(
-        "etc/convoke.yaml",
-        "workflows: flows\nruns: {queue: 7}\nallowed_hosts: [a.example]\n",
-    );
+    let convoke = configured();
     let mut command = convoke.command([
         "config",
         "-c",
@@ -28,33 +32,56 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
     command.env("CONVOKE_MESSAGES_REMEMBER", "off").env("CONVOKE_RUNS_MAX_ACTIVE", "5");
     let shown = finish(command).await.exits(0);
     assert_snapshot!(shown.stdout.replace("127.0.0.1:9", "ADDRESS"), @r##"
-    listen: "ADDRESS"           # --listen
-    public_url: null                # default
-    workflows: "etc/flows"          # etc/convoke.yaml:1:1
-    allowed_hosts: ["a.example"]    # etc/convoke.yaml:3:1
-    delegate: "off"                 # default
-    older_versions: false           # default
+    listen: "ADDRESS"                  # --listen
+    insecure: false                        # default
+    public_url: null                       # default
+    workflows: "etc/flows"                 # etc/convoke.yaml:1:1
+    allowed_hosts: ["a.example"]           # etc/convoke.yaml:3:1
+    delegate: "off"                        # default
+    capabilities:
+      streaming: true                      # default
+      push_notifications: true             # default
+    extensions:
+      required: []                         # default
+    older_versions: false                  # default
+    auth:
+      api_keys: false                      # default
+      jwt:
+        issuer: null                       # default
+        audience: null                     # default
+        jwks_url: null                     # default
+        scopes_claim: "scope"              # default
+        account_claim: "sub"               # default
+    card:
+      public_skills: "all"                 # default
+    outbound:
+      allow_networks: []                   # default
     runs:
-      max_active: 3                 # --set
-      queue: 7                      # etc/convoke.yaml:2:8
+      max_active: 3                        # --set
+      queue: 7                             # etc/convoke.yaml:2:8
     messages:
-      remember: "off"               # CONVOKE_MESSAGES_REMEMBER
+      remember: "off"                      # CONVOKE_MESSAGES_REMEMBER
     push:
-      attempts: 20                  # default
-      give_up_after: "1d"           # default
-      at_once: 32                   # default
-      verify_url: false             # default
-      keep: "1d"                    # default
-      key_max_age: "90d"            # default
-      callbacks: "auto"             # default
-      callback_poll: "1m"           # default
-      callback_secret_env: null     # default
+      attempts: 20                         # default
+      give_up_after: "1d"                  # default
+      at_once: 32                          # default
+      verify_url: false                    # default
+      keep: "1d"                           # default
+      key_max_age: "90d"                   # default
+      callbacks: "auto"                    # default
+      callback_poll: "1m"                  # default
+      callback_secret_env: null            # default
     limits:
-      body_bytes: 8388608           # default
-      body_timeout: "30s"           # default
-      keep_alive: "15s"             # default
-      card_max_age: "5m"            # default
+      body_bytes: 16777216                 # default
+      body_timeout: "30s"                  # default
+      keep_alive: "15s"                    # default
+      card_max_age: "5m"                   # default
     "##);
+}
+
+#[tokio::test]
+async fn what_holds_is_shown_as_a_configuration_file() {
+    let convoke = configured();
     let mut command = convoke.command(["--json", "config"]);
     command.env("CONVOKE_CONFIG", "etc/convoke.yaml");
     let shown = finish(command).await.exits(0);

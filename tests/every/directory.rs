@@ -264,6 +264,8 @@ async fn an_agent_is_approved_rejected_and_removed_and_its_record_says_why() {
 
     echo rejected
       digest sha256:DIGEST since TIME
+      signatures unsigned
+      card version 1
       TIME proposed by tester
       TIME approved by tester: it answers well
       TIME rejected by tester: it repeats itself

@@ -10,11 +10,13 @@ mod client;
 mod configuration;
 mod crash;
 mod credentials;
+mod curation;
 mod demo;
 mod directory;
 mod files;
 mod folder;
 mod interrupts;
+mod keys;
 mod kill;
 mod older;
 mod pauses;
@@ -27,6 +29,7 @@ mod serve;
 mod served;
 mod settings;
 mod signatures;
+mod tokens;
 
 /// Hides what differs from run to run before a snapshot is compared: ports, ids, times, folders.
 fn steady() -> insta::internals::SettingsBindDropGuard {

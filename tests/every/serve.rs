@@ -145,8 +145,8 @@ async fn what_cannot_be_served_says_so() {
      1 │ 0.0.0.0:8100
        · ────────────
        ╰────
-      help: whoever reaches the server may run workflows, so it listens on this machine only until it
-            can tell callers apart; use 127.0.0.1:PORT or [::1]:PORT
+      help: whoever reaches the server could run workflows; set `auth.api_keys: true` and make keys
+            with `convoke keys add`, or use 127.0.0.1:PORT or [::1]:PORT
     "##);
     assert_snapshot!(twice, @r"
     exit 3

@@ -1,5 +1,7 @@
 //! A serving `convoke`, and a client that speaks to it.
 
+use std::sync::atomic::{AtomicU16, Ordering};
+
 use futures_util::StreamExt as _;
 use protocol::{
     card::Binding,
@@ -94,6 +96,19 @@ impl Served {
         let stream = self.subscribe(id).await;
         let states = stream.filter_map(async |event| event.expect("an event").state()).collect();
         tokio::time::timeout(PATIENCE, states).await.expect("it ends")
+    }
+}
+
+/// A port to listen on more than once. Nobody listens there, and no connection gets it meanwhile: it is below those that
+/// systems choose themselves.
+pub(crate) fn port() -> u16 {
+    static TRIED: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + u16::try_from(std::process::id() % 10_000).expect("it fits");
+    loop {
+        let port = first + TRIED.fetch_add(1, Ordering::Relaxed);
+        if std::net::TcpListener::bind(("0.0.0.0", port)).is_ok() {
+            return port;
+        }
     }
 }
 

@@ -3,10 +3,16 @@
 // Prints a JSON line {"name": NAME, "url": URL OF THE CARD} for each once all listen, then serves
 // until it is killed. `agents.py` is the same with the Python SDK.
 
-import { randomUUID, webcrypto } from "node:crypto";
+import { createHash, randomUUID, webcrypto } from "node:crypto";
 
 import { AgentCard, Role, TaskState } from "@a2a-js/sdk";
-import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } from "@a2a-js/sdk/server";
+import {
+  AgentEvent,
+  DefaultPushNotificationSender,
+  DefaultRequestHandler,
+  InMemoryPushNotificationStore,
+  InMemoryTaskStore,
+} from "@a2a-js/sdk/server";
 import {
   UserBuilder,
   agentCardHandler,
@@ -23,10 +29,30 @@ globalThis.crypto ??= webcrypto;
 // A message whose first text is this one is answered with a question.
 const ASK = "Ask first.";
 const QUESTION = "For whom?";
+// A message whose first text is this one gets its Parts back, and the hashes of its files.
+const ECHO = "Echo.";
+
+// Express takes 100 KiB, and gRPC libraries 4 MiB, unless told otherwise.
+const JSON_OF_ANY_SIZE = { limit: Infinity, type: ["application/json", "application/a2a+json"] };
+const ANY_SIZE = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
 
 const BINDINGS = { jsonrpc: "JSONRPC", http: "HTTP+JSON", grpc: "GRPC" };
 
 const part = ($case, value) => ({ content: { $case, value }, filename: "", mediaType: "" });
+
+/** The SHA-256 of each file, whether its bytes came or only its address. */
+async function hashes(parts) {
+  const found = [];
+  for (const { content } of parts) {
+    if (content.$case !== "raw" && content.$case !== "url") continue;
+    const bytes =
+      content.$case === "raw"
+        ? content.value
+        : Buffer.from(await (await fetch(content.value)).arrayBuffer());
+    found.push(createHash("sha256").update(bytes).digest("hex"));
+  }
+  return found;
+}
 
 /** Answers with a text artifact in two chunks and a data artifact that counts what came in. */
 class Summary {
@@ -43,14 +69,15 @@ class Summary {
         contextId,
         status: { state, message, timestamp: new Date().toISOString() },
       });
-    const artifact = (name, part, append, lastChunk) =>
+    const pieces = (name, parts, append, lastChunk) =>
       AgentEvent.artifactUpdate({
         taskId,
         contextId,
-        artifact: { artifactId: name, name, description: "", parts: [part], extensions: [] },
+        artifact: { artifactId: name, name, description: "", parts, extensions: [] },
         append,
         lastChunk,
       });
+    const artifact = (name, part, append, lastChunk) => pieces(name, [part], append, lastChunk);
 
     this.#contexts.set(taskId, contextId);
     const submitted = { state: TaskState.TASK_STATE_SUBMITTED };
@@ -71,6 +98,13 @@ class Summary {
           referenceTaskIds: [],
         }),
       );
+      bus.finished();
+      return;
+    }
+    if (texts[0] === ECHO) {
+      const answer = { hashes: await hashes(userMessage.parts), metadata: userMessage.metadata };
+      bus.publish(pieces("echo", [...userMessage.parts, part("data", answer)], false, true));
+      bus.publish(status(TaskState.TASK_STATE_COMPLETED));
       bus.finished();
       return;
     }
@@ -97,7 +131,7 @@ function card(name, protocolBinding, url, streaming) {
     description: "Summarises the texts it is sent.",
     version: "1.0.0",
     supportedInterfaces: [{ url, protocolBinding, protocolVersion: "1.0" }],
-    capabilities: { streaming },
+    capabilities: { streaming, pushNotifications: true },
     defaultInputModes: ["text/plain", "application/json"],
     defaultOutputModes: ["text/plain", "application/json"],
     skills: [
@@ -114,15 +148,19 @@ function card(name, protocolBinding, url, streaming) {
 /** Adds the routes of one agent below its name, and starts its gRPC server if it has one. */
 async function mount(app, name, binding, base, streaming) {
   const userBuilder = UserBuilder.noAuthentication;
+  const webhooks = new InMemoryPushNotificationStore();
   const handler = (url) =>
     new DefaultRequestHandler(
       card(name, binding, url, streaming),
       new InMemoryTaskStore(),
       new Summary(),
+      undefined,
+      webhooks,
+      new DefaultPushNotificationSender(webhooks),
     );
   let requestHandler;
   if (binding === "GRPC") {
-    const server = new Server();
+    const server = new Server(ANY_SIZE);
     const port = await new Promise((resolve, reject) =>
       server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
         error ? reject(error) : resolve(port),
@@ -144,6 +182,7 @@ async function mount(app, name, binding, base, streaming) {
 }
 
 const app = express();
+app.use(express.json(JSON_OF_ANY_SIZE));
 const listener = app.listen(0, "127.0.0.1", async () => {
   const base = `http://127.0.0.1:${listener.address().port}`;
   for (const [short, binding] of Object.entries(BINDINGS)) {

@@ -5,10 +5,12 @@ it is killed. `agents.js` is the same with the JavaScript SDK.
 """
 
 import asyncio
+import hashlib
 import json
 import socket
 
 import grpc
+import httpx
 import uvicorn
 from a2a.helpers import new_data_part, new_text_part
 from a2a.helpers.proto_helpers import get_data_parts, get_text_parts, new_task_from_user_message
@@ -19,17 +21,40 @@ from a2a.server.routes import (
     create_jsonrpc_routes,
     create_rest_routes,
 )
-from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+from a2a.server.tasks import (
+    BasePushNotificationSender,
+    InMemoryPushNotificationConfigStore,
+    InMemoryTaskStore,
+    TaskUpdater,
+)
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
 from a2a.types.a2a_pb2_grpc import add_A2AServiceServicer_to_server
+from google.protobuf.json_format import MessageToDict
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
 # A message whose first text is this one is answered with a question.
 ASK = "Ask first."
 QUESTION = "For whom?"
+# A message whose first text is this one gets its Parts back, and the hashes of its files.
+ECHO = "Echo."
+
+# gRPC libraries take 4 MiB, unless told otherwise.
+ANY_SIZE = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 BINDINGS = {"jsonrpc": "JSONRPC", "http": "HTTP+JSON", "grpc": "GRPC"}
+
+
+async def hashes(parts):
+    """The SHA-256 of each file, whether its bytes came or only its address."""
+    found = []
+    async with httpx.AsyncClient() as http:
+        for part in parts:
+            if part.WhichOneof("content") == "raw":
+                found.append(hashlib.sha256(part.raw).hexdigest())
+            elif part.WhichOneof("content") == "url":
+                found.append(hashlib.sha256((await http.get(part.url)).content).hexdigest())
+    return found
 
 
 class Summary(AgentExecutor):
@@ -45,6 +70,12 @@ class Summary(AgentExecutor):
         texts = get_text_parts(message.parts)
         if is_new and texts and texts[0] == ASK:
             await updater.requires_input(updater.new_agent_message([new_text_part(QUESTION)]))
+            return
+        if texts and texts[0] == ECHO:
+            data = {"hashes": await hashes(message.parts), "metadata": MessageToDict(message.metadata)}
+            parts = [*message.parts, new_data_part(data)]
+            await updater.add_artifact(parts, artifact_id="echo", name="echo")
+            await updater.complete()
             return
         for append, piece in ((False, "Python read: "), (True, " | ".join(texts))):
             await asyncio.sleep(0)
@@ -71,7 +102,7 @@ def card(name, binding, url, streaming):
         supported_interfaces=[
             AgentInterface(url=url, protocol_binding=binding, protocol_version="1.0")
         ],
-        capabilities=AgentCapabilities(streaming=streaming),
+        capabilities=AgentCapabilities(streaming=streaming, push_notifications=True),
         default_input_modes=["text/plain", "application/json"],
         default_output_modes=["text/plain", "application/json"],
         skills=[
@@ -87,9 +118,15 @@ def card(name, binding, url, streaming):
 
 async def agent(name, binding, base, streaming):
     """Returns the routes of one agent below its name, its gRPC server running if it has one."""
-    handler = {"agent_executor": Summary(), "task_store": InMemoryTaskStore()}
+    webhooks = InMemoryPushNotificationConfigStore()
+    handler = {
+        "agent_executor": Summary(),
+        "task_store": InMemoryTaskStore(),
+        "push_config_store": webhooks,
+        "push_sender": BasePushNotificationSender(httpx.AsyncClient(), webhooks),
+    }
     if binding == "GRPC":
-        server = grpc.aio.server()
+        server = grpc.aio.server(options=ANY_SIZE)
         port = server.add_insecure_port("127.0.0.1:0")
         own_card = card(name, binding, f"127.0.0.1:{port}", streaming)
         handler = DefaultRequestHandler(agent_card=own_card, **handler)

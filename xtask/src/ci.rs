@@ -12,7 +12,10 @@ const MARKER: &str = "<!-- test-command -->";
 /// Runs every part, also after one failed, and prints their times.
 pub(crate) fn run() -> Result<()> {
     let mut parts = Parts::default();
-    parts.run("fmt", || process::run(&mut process::cargo(["fmt", "--all", "--check"])));
+    parts.run("fmt", || {
+        process::run(&mut process::cargo(["fmt", "--all", "--check"]))?;
+        process::run(&mut process::cargo(["fmt", "--manifest-path=fuzz/Cargo.toml", "--check"]))
+    });
     parts.run("tidy", tidy::run);
     parts.run("codegen --check", || codegen::run(true));
     parts.run("clippy", clippy);

@@ -2,28 +2,36 @@
 
 mod answers;
 mod cases;
+mod content;
+mod files;
+mod fronted;
+mod hook;
 mod listening;
 mod node;
 mod older;
 mod peers;
+mod proof;
 mod readme;
 mod served;
+mod server;
 mod signatures;
-mod venv;
 
-use std::{env, path::PathBuf, thread};
+use std::{process::Command, thread};
 
 use anyhow::{Context as _, Result, anyhow};
 
-use self::{node::Node, peers::Peers, served::Served, venv::Venv};
-use crate::{parts::Parts, process, suites::Built};
+use self::{
+    files::FileServer,
+    fronted::{Fronted, Setup},
+    node::Node,
+    peers::Peers,
+    served::Served,
+};
+use crate::{parts::Parts, process, suites::Built, venv::Venv};
 
 /// What is left out, and why.
 const LEFT_OUT: [(&str, &str); 2] = [
-    (
-        "extended cards, and push notifications with the JavaScript SDK",
-        "`convoke serve` has no extended card; the Python SDK's client registers webhooks",
-    ),
+    ("extended cards", "they are for callers with credentials; Convoke's own tests have some"),
     ("A2A 0.3 by gRPC", "it is another service than that of 1.0, which alone Convoke speaks"),
 ];
 
@@ -55,8 +63,16 @@ pub(crate) fn run() -> Result<()> {
     parts.run("run mixed.yaml", || cases::mixed(&peers));
     parts.run("run asking.yaml, runs reply \u{b7} each agent", || cases::answer(&peers));
     parts.run("run asking.yaml, runs cancel", || cases::cancel(&peers));
-    let older = older::run(&built, &mut parts)?;
+    let files = FileServer::start()?;
+    parts.run("send in any script, files of 10 MB \u{b7} each agent", || {
+        content::sent(&peers, &files)
+    });
+    parts.run("run files.yaml", || content::ran(&peers, &files));
+    parts.run("send of nothing", || content::empty(&peers));
+    parts.run("send --push, webhook listen \u{b7} each agent", || content::pushed(&peers));
     let served = serve(&venv, &node, &built, &mut parts)?;
+    let fronted = front(&venv, &node, &built, &files, &mut parts)?;
+    let older = older::run(&built, &files, fronted.as_ref(), &mut parts)?;
     for (what, why) in LEFT_OUT {
         parts.skip(what, why);
     }
@@ -64,6 +80,7 @@ pub(crate) fn run() -> Result<()> {
     let verdict = parts.verdict();
     if verdict.is_err() {
         eprintln!("{}{}", peers.logs()?, served.map_or(Ok(String::new()), |it| it.logs())?);
+        eprintln!("{}", fronted.map_or(Ok(String::new()), |it| it.logs())?);
         eprintln!("{}", older.map_or(Ok(String::new()), |peers| peers.logs())?);
     }
     verdict
@@ -92,19 +109,43 @@ fn serve(venv: &Venv, node: &Node, built: &Built, parts: &mut Parts) -> Result<O
     Ok(Some(served))
 }
 
+/// The agent that can do everything, by itself and behind `convoke serve`: what is asked of both.
+fn front(
+    venv: &Venv,
+    node: &Node,
+    built: &Built,
+    files: &FileServer,
+    parts: &mut Parts,
+) -> Result<Option<Fronted>> {
+    let mut fronted = None;
+    parts.run("start conformance, and convoke serve before it", || {
+        fronted = Some(Fronted::start(built)?);
+        Ok(())
+    });
+    let Some(fronted) = fronted else { return Ok(None) };
+    for setup in Setup::BOTH {
+        let name = format!("a2a-proof \u{b7} {}", setup.name());
+        parts.run(&name, || proof::run(venv, &fronted, setup));
+    }
+    let asks = |mut script: Command| {
+        process::run(script.args(Setup::BOTH.map(|it| fronted.url(it))).arg(files.url()))
+    };
+    let (python, javascript) = (venv.script("content.py"), node.script("content.js"));
+    parts
+        .run("Python client \u{b7} any script, files of 10 MB, webhooks, nothing", || asks(python));
+    parts.run("JavaScript client \u{b7} any script, files of 10 MB, webhooks, nothing", || {
+        asks(javascript)
+    });
+    Ok(Some(fronted))
+}
+
 /// Installs both SDKs at once: each mostly waits for its registry.
 fn install() -> Result<(Venv, Node)> {
-    let target = target();
+    let target = process::target();
     thread::scope(|scope| {
         let node = scope.spawn(|| Node::make(&target));
-        let venv = Venv::make(&target);
+        let venv = Venv::make(&target, "interop-venv", "tests/interop");
         let node = node.join().map_err(|_| anyhow!("installing the JavaScript SDK panicked"))?;
         Ok((venv?, node?))
     })
-}
-
-/// The folder in which environments are kept.
-fn target() -> PathBuf {
-    let usual = process::root().join("target");
-    env::var_os("CARGO_TARGET_DIR").map_or(usual, PathBuf::from)
 }

@@ -1,13 +1,16 @@
-//! Project chores: `cargo xtask codegen|tidy|test|interop|long|ci`.
+//! Project chores: `cargo xtask codegen|tidy|test|interop|peers|long|ci`.
 
 mod ci;
 mod codegen;
+mod fuzz;
 mod interop;
 mod long;
 mod parts;
+mod peers;
 mod process;
 mod suites;
 mod tidy;
+mod venv;
 
 use std::process::ExitCode;
 
@@ -39,9 +42,15 @@ enum Chore {
     },
     /// Runs Convoke beside agents and clients of both SDKs, which it installs into the target folder.
     Interop,
+    /// Measures Convoke's servers beside those of others, which it builds into the target folder.
+    Peers {
+        /// Options of `benches peers`, such as `--rounds 9`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
+    },
     /// Runs the long suites, all or by name.
     Long {
-        /// Names of suites; none runs all of them.
+        /// Names of suites, each with a number after it that stands for its usual amount; none runs all.
         names: Vec<String>,
         /// Multiplies the cases or rounds of each suite.
         #[arg(long, default_value_t = 1)]
@@ -60,6 +69,7 @@ fn main() -> ExitCode {
         Chore::Tidy => tidy::run(),
         Chore::Test { package } => suites::run(&package),
         Chore::Interop => interop::run(),
+        Chore::Peers { options } => peers::run(&options),
         Chore::Long { list: true, .. } => long::list(),
         Chore::Long { names, times, .. } => long::run(&names, times),
         Chore::Ci => ci::run(),

@@ -48,22 +48,34 @@ impl Parts {
         self.push(name, Duration::ZERO, Outcome::Skipped(why.to_owned()));
     }
 
-    /// Fails with the names of the parts that failed.
+    /// Fails with the names of the parts that failed and, last of all, their errors: the end is what is left of a log
+    /// that was cut.
     pub(crate) fn verdict(&self) -> Result<()> {
-        let failed: Vec<&str> = self
-            .parts
-            .iter()
-            .filter(|part| matches!(part.outcome, Outcome::Failed(_)))
-            .map(|part| part.name.as_str())
-            .collect();
-        if !failed.is_empty() {
-            bail!("{} of {} parts failed: {}", failed.len(), self.parts.len(), failed.join(", "));
+        let failed: Vec<(&str, &str)> = self.parts.iter().filter_map(Part::failed).collect();
+        if failed.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let names: Vec<&str> = failed.iter().map(|(name, _)| *name).collect();
+        let mut verdict =
+            format!("{} of {} parts failed: {}", failed.len(), self.parts.len(), names.join(", "));
+        for (name, why) in failed {
+            verdict += &format!("\n\u{2500}\u{2500} {name}\n{}", why.trim_end());
+        }
+        bail!(verdict)
     }
 
     fn push(&mut self, name: &str, took: Duration, outcome: Outcome) {
         self.parts.push(Part { name: name.to_owned(), took, outcome });
+    }
+}
+
+impl Part {
+    /// Its name, and why it failed, if it did.
+    fn failed(&self) -> Option<(&str, &str)> {
+        match &self.outcome {
+            Outcome::Failed(why) => Some((&self.name, why)),
+            Outcome::Passed | Outcome::Skipped(_) => None,
+        }
     }
 }
 
@@ -109,11 +121,19 @@ total        1.8 s
     }
 
     #[test]
-    fn one_failed_part_fails_the_whole_and_the_later_parts_still_run() {
+    fn the_errors_of_failed_parts_come_last_and_the_later_parts_still_run() {
         let mut parts = Parts::default();
-        assert!(!parts.run("first", || bail!("broken")));
+        assert!(!parts.run("first", || bail!("broken\nbecause of this\n")));
         assert!(parts.run("second", || Ok(())));
-        let error = parts.verdict().expect_err("the first part failed");
-        assert_eq!(error.to_string(), "1 of 2 parts failed: first");
+        assert!(!parts.run("third", || bail!("torn")));
+        let error = parts.verdict().expect_err("two parts failed");
+        let expected = "\
+2 of 3 parts failed: first, third
+── first
+broken
+because of this
+── third
+torn";
+        assert_eq!(error.to_string(), expected);
     }
 }

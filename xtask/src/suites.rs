@@ -16,7 +16,7 @@ pub(crate) const APART: [(&str, &str, &str); 2] = [
     (
         "interop",
         "cargo xtask interop",
-        "needs Python 3.10 with venv and Node 18 with npm or newer, and fetches the SDKs",
+        "needs Python 3.11 with venv and Node 18 with npm or newer, and fetches the SDKs",
     ),
     ("long", "cargo xtask long", "takes minutes to hours; `--list` names its suites"),
 ];

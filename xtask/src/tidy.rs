@@ -5,6 +5,7 @@
 
 mod arrows;
 mod files;
+mod fuzz;
 mod graph;
 mod licence;
 mod words;
@@ -50,6 +51,7 @@ pub(crate) fn run() -> Result<()> {
     problems.extend(graph::check(&workspace, &policy));
     problems.extend(files.iter().flat_map(files::check));
     problems.extend(files.iter().flat_map(words::check));
+    problems.extend(fuzz::check(&files)?);
     problems.sort();
     for problem in &problems {
         println!("{problem}");

@@ -1,35 +1,46 @@
 //! The agent in a process of its own, so that its processor time is not the orchestrator's.
 
 use std::{
-    io::{BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, Read},
     net::Ipv4Addr,
     process::{Child, Command, Stdio},
 };
 
 use anyhow::{Context as _, Result};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, runtime};
 
 use super::{Calls, serve};
 
-/// Serves from the process it is called in until standard input ends, which it does when the parent
-/// does. Prints the URL it listens at as its only line.
+/// Serves the agent from the process it is called in, as [`until_orphaned`] does.
 ///
 /// # Errors
 /// When it cannot listen.
 pub fn serve_until_orphaned() -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    until_orphaned(&runtime, async |listener| serve(listener, Calls::default()).await)
+}
+
+/// Serves until standard input ends, which it does when the parent does. Prints the URL it listens
+/// at as its only line.
+///
+/// # Errors
+/// When it cannot listen.
+pub fn until_orphaned(
+    runtime: &runtime::Runtime,
+    serve: impl AsyncFnOnce(TcpListener) -> io::Result<()>,
+) -> Result<()> {
     let (tell, orphaned) = tokio::sync::oneshot::channel::<()>();
     std::thread::spawn(move || {
         let mut rest = Vec::new();
         // Whether it ends well or not, there is no parent any more.
-        let _ = std::io::stdin().read_to_end(&mut rest);
+        let _ = io::stdin().read_to_end(&mut rest);
         drop(tell);
     });
     runtime.block_on(async {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         println!("http://{}", listener.local_addr()?);
         tokio::select! {
-            served = serve(listener, Calls::default()) => Ok(served?),
+            served = serve(listener) => Ok(served?),
             _ = orphaned => Ok(()),
         }
     })

@@ -1,15 +1,22 @@
 //! What can be typed.
 
+mod agents;
 mod client;
+mod keys;
 
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use protocol::signature::Algorithm;
+use store::AccountId;
 use url::Url;
 
-pub(crate) use self::client::{
-    AgentArgs, CallArgs, ListArgs, PageArgs, PushCommand, SendArgs, TaskArgs, TaskCommand,
+pub(crate) use self::{
+    agents::{AgentsCommand, Decision, FindArgs},
+    client::{
+        AgentArgs, CallArgs, ListArgs, PageArgs, PushCommand, SendArgs, TaskArgs, TaskCommand,
+    },
+    keys::KeysCommand,
 };
 use crate::{command::card, telemetry};
 
@@ -20,6 +27,9 @@ pub(crate) struct Args {
     /// Folder that holds runs and the agent directory.
     #[arg(long, global = true, env = "CONVOKE_DATA", value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+    /// Whose runs it is about, where callers of `serve` have accounts of their own; `local` when absent.
+    #[arg(long, global = true, env = "CONVOKE_ACCOUNT", value_name = "NAME", value_parser = server::access::account)]
+    pub(crate) account: Option<AccountId>,
     /// Print data as JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -63,6 +73,9 @@ pub(crate) enum Command {
     /// Push notifications to the webhooks of clients.
     #[command(subcommand)]
     Deliveries(DeliveriesCommand),
+    /// API keys of callers of `serve`.
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// A webhook of one's own.
     #[command(subcommand)]
     Webhook(WebhookCommand),
@@ -104,7 +117,7 @@ pub(crate) struct ConfigArgs {
     /// The configuration file; `convoke config` shows every setting.
     #[arg(short, long, env = "CONVOKE_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Where to listen; loopback only. Port 0 takes a free one.
+    /// Where to listen. Port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
     /// The folder with the workflow files.
@@ -113,6 +126,9 @@ pub(crate) struct ConfigArgs {
     /// The URL under which clients reach it, for its Agent Card; made from the address when absent.
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<Url>,
+    /// Listen on other addresses than loopback, behind a proxy that ends TLS.
+    #[arg(long)]
+    pub(crate) insecure: bool,
     /// Speak A2A 0.3, 0.2 and 0.1 as well, for clients that do not speak 1.0 yet.
     #[arg(long)]
     pub(crate) older_versions: bool,
@@ -132,6 +148,7 @@ impl ConfigArgs {
                 self.workflows.as_ref().map(|it| it.display().to_string()),
             ),
             ("public_url", "--public-url", self.public_url.as_ref().map(ToString::to_string)),
+            ("insecure", "--insecure", self.insecure.then(|| true.to_string())),
             ("older_versions", "--older-versions", self.older_versions.then(|| true.to_string())),
         ]
         .into_iter()
@@ -151,74 +168,6 @@ pub(crate) enum PlanFormat {
     Text,
     Json,
     Mermaid,
-}
-
-#[derive(Clone, Debug, Subcommand)]
-pub(crate) enum AgentsCommand {
-    /// Take in the card of an agent.
-    Add {
-        /// A URL, or a file that holds a card or an array of cards; `-` reads stdin.
-        #[arg(value_name = "URL|FILE")]
-        from: String,
-        /// Its name in the directory; made from the card's name when absent.
-        #[arg(long)]
-        name: Option<String>,
-        /// Approve it in one go, so that workflows may use it.
-        #[arg(long)]
-        approve: bool,
-    },
-    /// Bring the directory in line with a catalog file.
-    Apply {
-        /// The catalog.
-        file: PathBuf,
-        /// Approve what it adds.
-        #[arg(long)]
-        approve: bool,
-        /// Only say what would change.
-        #[arg(long)]
-        dry_run: bool,
-    },
-    /// List agents.
-    List {
-        /// Only those with this tag; may be given more than once.
-        #[arg(long = "tag", value_name = "TAG")]
-        tags: Vec<String>,
-        /// Only those with this skill.
-        #[arg(long)]
-        skill: Option<String>,
-    },
-    /// Find agents by words.
-    Search {
-        /// The words.
-        words: String,
-        /// Only those with this tag; may be given more than once.
-        #[arg(long = "tag", value_name = "TAG")]
-        tags: Vec<String>,
-    },
-    /// Show all that is known of an agent.
-    Show {
-        name: String,
-        /// Ask the agent for the card it shows to those it knows, and show that.
-        #[arg(long)]
-        extended: bool,
-    },
-    /// Let workflows use an agent.
-    Approve(Decision),
-    /// Refuse an agent.
-    Reject(Decision),
-    /// Log in to an agent whose card wants a person for that, by a browser or a code.
-    Login { name: String },
-    /// Forget an agent.
-    Remove { name: String },
-}
-
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct Decision {
-    /// The agent.
-    pub(crate) name: String,
-    /// Why; kept with the decision.
-    #[arg(long, value_name = "REASON")]
-    pub(crate) why: Option<String>,
 }
 
 #[derive(Clone, Debug, Subcommand)]

@@ -5,6 +5,7 @@ pub(crate) mod card;
 mod config;
 mod deliveries;
 mod demo;
+mod keys;
 mod plan;
 mod run;
 mod runs;
@@ -33,6 +34,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Agents(command) => agents::run(&args, command).await,
         Command::Runs(command) => runs::run(&args, command).await,
         Command::Deliveries(command) => deliveries::run(&args, command).await,
+        Command::Keys(command) => keys::run(&args, command).await,
         Command::Webhook(WebhookCommand::Listen(listen)) => webhook::listen(&args, listen).await,
         Command::Send(send) => send::run(&args, send).await,
         Command::Task(command) => until_interrupted(task::run(&args, command)).await,

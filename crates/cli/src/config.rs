@@ -1,5 +1,6 @@
 //! The settings of a server: defaults, a file, the environment, and flags, the later ones stronger.
 
+mod access;
 mod layers;
 mod read;
 
@@ -7,11 +8,12 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use executor::RunLimits;
 use protocol::limits::ServerLimits;
-use server::{Delegation, PushSettings};
+use protocol::outbound::Network;
+use server::{Declared, Delegation, PublicSkills, PushSettings};
 use url::Url;
 
-pub(crate) use self::layers::Layers;
 use self::read::Reader;
+pub(crate) use self::{access::Auth, layers::Layers};
 use crate::{args::ConfigArgs, failure::Failure};
 
 /// Every setting with its default.
@@ -21,10 +23,15 @@ const DEFAULTS: &str = include_str!("config.default.yaml");
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Config {
     pub(crate) listen: SocketAddr,
+    pub(crate) insecure: bool,
+    pub(crate) auth: Auth,
+    pub(crate) public_skills: PublicSkills,
+    pub(crate) allow_networks: Vec<Network>,
     pub(crate) public_url: Option<Url>,
     pub(crate) workflows: PathBuf,
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) delegation: Delegation,
+    pub(crate) declared: Declared,
     pub(crate) runs: RunLimits,
     pub(crate) remember: Option<Duration>,
     pub(crate) push: PushSettings,
@@ -67,6 +74,9 @@ impl Config {
             layers.add_set(set);
         }
         let config = Self::read(&mut layers);
+        if let Some(config) = &config {
+            config.check(&mut layers);
+        }
         layers.check()?;
         let config = config.expect("a value that cannot be read is a problem, and there is none");
         Ok((config, layers))
@@ -75,10 +85,15 @@ impl Config {
     fn read(layers: &mut Layers) -> Option<Self> {
         let mut reader = Reader::new(layers);
         let listen = reader.address("listen");
+        let insecure = reader.boolean("insecure");
+        let auth = Auth::read(&mut reader);
+        let public_skills = reader.public_skills("card.public_skills");
+        let allow_networks = reader.networks("outbound.allow_networks");
         let public_url = reader.public_url("public_url");
         let workflows = reader.path("workflows");
         let allowed_hosts = reader.hosts("allowed_hosts");
         let delegation = reader.delegation("delegate");
+        let declared = declared(&mut reader);
         let older_versions = reader.switch("older_versions");
         let max_active = reader.number("runs.max_active", 1);
         let queue = reader.number("runs.queue", 0);
@@ -91,10 +106,15 @@ impl Config {
         let card_max_age = reader.duration("limits.card_max_age");
         Some(Self {
             listen: listen?,
+            insecure: insecure?,
+            auth: auth?,
+            public_skills: public_skills?,
+            allow_networks: allow_networks?,
             public_url: public_url?,
             workflows: workflows?,
             allowed_hosts: allowed_hosts?,
             delegation: delegation?,
+            declared: declared?,
             runs: RunLimits { max_active: max_active?, queue: queue? },
             remember: remember?,
             older_versions: older_versions?,
@@ -108,6 +128,17 @@ impl Config {
             },
         })
     }
+}
+
+fn declared(reader: &mut Reader<'_>) -> Option<Declared> {
+    let streaming = reader.switch("capabilities.streaming");
+    let push_notifications = reader.switch("capabilities.push_notifications");
+    let required_extensions = reader.extensions("extensions.required");
+    Some(Declared {
+        streaming: streaming?,
+        push_notifications: push_notifications?,
+        required_extensions: required_extensions?,
+    })
 }
 
 fn push(reader: &mut Reader<'_>) -> Option<PushSettings> {

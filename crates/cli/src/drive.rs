@@ -5,6 +5,7 @@ use std::sync::Arc;
 use executor::{Executor, ExecutorError, Recorded, RunId, Runs, run::StepId};
 use protocol::v1::{Message, Part};
 use server::local::{Ask, Local};
+use store::AccountId;
 
 use crate::{
     failure::Failure,
@@ -69,6 +70,14 @@ impl Drive {
         }
     }
 
+    /// Whose runs.
+    fn account(&self) -> AccountId {
+        match self {
+            Self::Here(here) => here.executor.account().clone(),
+            Self::There(place) => place.account.clone(),
+        }
+    }
+
     /// The process that drives, when it is another one.
     pub(crate) fn elsewhere(&self) -> Option<String> {
         match self {
@@ -85,8 +94,12 @@ impl Drive {
         text: &str,
     ) -> Result<(), Failure> {
         let message = Message::user(vec![Part::text(text)]);
-        let ask =
-            Ask::Reply { run: id.clone(), step: step.clone(), message: Box::new(message.clone()) };
+        let ask = Ask::Reply {
+            account: self.account(),
+            run: id.clone(),
+            step: step.clone(),
+            message: Box::new(message.clone()),
+        };
         if let Some(executor) = self.hand_over(id, &ask).await? {
             executor.reply(id, step, message).await?;
         }
@@ -95,7 +108,8 @@ impl Drive {
 
     /// Asks for the end of the run.
     pub(crate) async fn cancel(&mut self, id: &RunId) -> Result<(), Failure> {
-        if let Some(executor) = self.hand_over(id, &Ask::Cancel { run: id.clone() }).await? {
+        let ask = Ask::Cancel { account: self.account(), run: id.clone() };
+        if let Some(executor) = self.hand_over(id, &ask).await? {
             executor.cancel(id).await?;
         }
         Ok(())

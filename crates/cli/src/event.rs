@@ -79,6 +79,7 @@ fn about(event: &RunEvent) -> Line<'_> {
         | RunEvent::AttemptUnpaused { .. }
         | RunEvent::AttemptAnswered { .. }
         | RunEvent::AnswerDelivered { .. }
+        | RunEvent::AnswerRefused { .. }
         | RunEvent::AttemptFailed { .. }
         | RunEvent::StepCompleted { .. }
         | RunEvent::AttemptCanceled { .. } => of_attempt(event),
@@ -129,6 +130,10 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
             attempt_of("attempt_answered", attempt, Some(at))
         }
         RunEvent::AnswerDelivered { attempt, .. } => attempt_of("answer_delivered", attempt, None),
+        RunEvent::AnswerRefused { attempt, at, refusal, .. } => Line {
+            error: Some(refusal.message.clone()),
+            ..attempt_of("answer_refused", attempt, Some(at))
+        },
         RunEvent::AttemptFailed { attempt, at, error, next, .. } => Line {
             error: Some(error.message.clone()),
             retry_at: match next {
@@ -172,7 +177,7 @@ mod tests {
 
     use executor::{
         Body, Json,
-        run::{Intent, Pause, RunError, SkipReason, StepId},
+        run::{Intent, Pause, Refusal, RunError, SkipReason, StepId},
     };
     use planner::{ErrorClass, StepError};
     use protocol::{card::Binding, client::Interface};
@@ -204,6 +209,7 @@ mod tests {
             error: error(),
             next,
             remote_ended: true,
+            refusal: None,
         };
         let mut expected = json!({
             "event": "attempt_failed", "at": AT, "step": "a", "attempt": 2, "error": "broke", "retry_at": AT,
@@ -211,6 +217,23 @@ mod tests {
         assert_eq!(told(&failed(Next::Retry { at: AT })), expected);
         expected.as_object_mut().expect("an object").remove("retry_at");
         assert_eq!(told(&failed(Next::GiveUp { result: body() })), expected);
+    }
+
+    #[test]
+    fn an_answer_that_is_refused_says_why() {
+        let refusal = Refusal {
+            reason: "INVALID_PARAMS".to_owned(),
+            message: "no".to_owned(),
+            metadata: std::collections::BTreeMap::new(),
+            violations: Vec::new(),
+            retry_after_ms: None,
+        };
+        let (step, refusal) = (StepId::new("a"), Box::new(refusal));
+        let refused = RunEvent::AnswerRefused { step, attempt: 2, at: AT, refusal };
+        let expected = json!({
+            "event": "answer_refused", "at": AT, "step": "a", "attempt": 2, "error": "no",
+        });
+        assert_eq!(told(&refused), expected);
     }
 
     #[test]

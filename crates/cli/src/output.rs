@@ -1,6 +1,7 @@
 //! Data to stdout, everything else to stderr.
 
-use anstream::println;
+use std::io::Write as _;
+
 use anstyle::Style;
 use document::{Diagnostic, Problems, Source};
 use serde::Serialize;
@@ -14,8 +15,11 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 
 /// Prints a value as indented JSON.
 pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
-    println!("{}", serde_json::to_string_pretty(value)?);
-    Ok(())
+    let mut text = serde_json::to_vec_pretty(value)?;
+    text.push(b'\n');
+    // As it is, in one piece: it holds no styles to be taken out, and looking for them in a large file takes its time.
+    let written = std::io::stdout().lock().write_all(&text);
+    written.map_err(|error| Failure::unavailable(format!("cannot write to stdout: {error}")))
 }
 
 /// Columns of the terminal, within reason.

@@ -15,7 +15,11 @@ use protocol::{
     outbound::{Outbound, Policy},
 };
 use registry::{Keyrings, Registry};
-use server::{PushParts, local::Local};
+use server::{
+    PushParts,
+    access::ApiKeys,
+    local::{Ask, Local},
+};
 use store::{AccountId, OpenOptions, SqliteStore, Store, StoreError};
 use tokio::sync::OnceCell;
 
@@ -23,8 +27,8 @@ pub(crate) use self::borrowed::HandedOver;
 use self::{borrowed::Borrowed, occupant::Occupant};
 use crate::{args::Args, failure::Failure};
 
-/// The account of everything that the command line does on its own data folder.
-pub(crate) const ACCOUNT: &str = "local";
+/// The account of everything that the command line does on its own data folder, unless told otherwise.
+const ACCOUNT: &str = "local";
 
 /// Where tokens of people who logged in are kept, below the data folder.
 const TOKENS: &str = "tokens";
@@ -66,7 +70,7 @@ impl Place {
     /// Opens the data folder, or reads it through the process that has it open; then nothing can be written.
     pub(crate) async fn look(args: &Args) -> Result<Self, Failure> {
         let (folder, outbound) = (folder(args)?, outbound()?);
-        let account = AccountId::new(ACCOUNT);
+        let account = args.account.clone().unwrap_or_else(home);
         let (store, borrowed): (Arc<dyn Store>, _) = match find(&folder, &outbound).await? {
             Way::Ours(store) => (store, None),
             Way::Theirs(occupant) => {
@@ -86,8 +90,8 @@ impl Place {
     /// directory.
     pub(crate) async fn executor(&self) -> Result<Executor, Failure> {
         let store = self.ours()?;
-        let executor = Executor::open(store, self.outbound.clone(), self.account.clone()).await?;
-        Ok(executor.with_keyrings(self.keyrings().await?))
+        let executor = Executor::open(store, self.outbound.clone(), self.home()).await?;
+        Ok(executor.with_keyrings(self.keyrings().await?).of(&self.account))
     }
 
     /// What the agents of the directory are called with.
@@ -100,7 +104,6 @@ impl Place {
     pub(crate) fn push(&self) -> Result<PushParts, Failure> {
         Ok(PushParts {
             store: self.ours()?,
-            account: self.account.clone(),
             outbound: self.outbound.clone(),
             folder: self.folder.clone(),
         })
@@ -127,7 +130,7 @@ impl Place {
     pub(crate) async fn registry(&self) -> Result<Arc<Registry>, Failure> {
         let open = async || {
             let store = Arc::clone(&self.store);
-            Registry::open(store, self.outbound.clone(), self.account.clone()).await.map(Arc::new)
+            Registry::open(store, self.outbound.clone(), self.home()).await.map(Arc::new)
         };
         self.registry.get_or_try_init(open).await.cloned().map_err(Failure::unavailable)
     }
@@ -140,7 +143,7 @@ impl Place {
     /// Whether another process drives a run.
     pub(crate) async fn is_driven(&self, run: &RunId) -> Result<bool, Failure> {
         match &self.borrowed {
-            Some(borrowed) => Ok(borrowed.is_driven(run).await?),
+            Some(borrowed) => Ok(borrowed.is_driven(&self.account, run).await?),
             None => Ok(false),
         }
     }
@@ -155,6 +158,30 @@ impl Place {
         Ok(news.is_empty())
     }
 
+    /// The account that the folder itself belongs to: that of its directory and of its keys.
+    pub(crate) fn home(&self) -> AccountId {
+        home()
+    }
+
+    /// The API keys in it.
+    pub(crate) fn keys(&self) -> ApiKeys {
+        ApiKeys::new(Arc::clone(&self.store), self.home())
+    }
+
+    /// Has the process that holds it do something, when that is another one.
+    pub(crate) async fn hand_over(&self, ask: &Ask) -> Result<HandedOver, Failure> {
+        match &self.borrowed {
+            Some(borrowed) => borrowed.hand_over(ask).await,
+            None => Ok(HandedOver::Alone),
+        }
+    }
+
+    /// Connects only where a policy allows from now on.
+    pub(crate) fn with_policy(self, policy: Policy) -> Result<Self, Failure> {
+        let outbound = Outbound::new(policy).map_err(Failure::unavailable)?;
+        Ok(Self { outbound, ..self })
+    }
+
     /// What hands things over to the process that holds it, when that is another one.
     pub(crate) fn borrowed(&self) -> Option<&Borrowed> {
         self.borrowed.as_deref()
@@ -166,6 +193,10 @@ impl Place {
             None => Ok(Arc::clone(&self.store)),
         }
     }
+}
+
+fn home() -> AccountId {
+    AccountId::new(ACCOUNT)
 }
 
 /// Opens a folder, or finds the process that has it open. Waits a little for one that does not listen.

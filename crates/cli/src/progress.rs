@@ -82,6 +82,9 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         RunEvent::AttemptUnpaused { .. } => "goes on".to_owned(),
         RunEvent::AttemptAnswered { .. } => "answered".to_owned(),
         RunEvent::AnswerDelivered { .. } => "has the answer".to_owned(),
+        RunEvent::AnswerRefused { refusal, .. } => {
+            format!("does not take the answer: {}", refusal.message)
+        }
         RunEvent::AttemptFailed { error, next, .. } => match next {
             executor::run::Next::Retry { at } => {
                 format!("failed: {}; tries again at {}", clean(&error.message), clock(*at))

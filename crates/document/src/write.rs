@@ -1,16 +1,20 @@
 use serde::Serialize;
+use serde_yaml::with::singleton_map_recursive;
 
 /// Says why a value cannot be written as YAML.
 #[derive(Debug, thiserror::Error)]
 #[error("a value cannot be written as YAML: {0}")]
 pub struct WriteError(#[from] serde_yaml::Error);
 
-/// Writes a value as YAML that [`crate::parse()`] reads back to the same value.
+/// Writes a value as YAML that [`crate::parse()`] reads back to the same value. Variants that hold something are maps
+/// of one key, as in JSON, not tags.
 ///
 /// # Errors
 /// When the value has no YAML form, such as a map whose keys are not scalars.
 pub fn to_yaml<T: Serialize>(value: &T) -> Result<String, WriteError> {
-    Ok(serde_yaml::to_string(value)?)
+    let mut text = Vec::new();
+    singleton_map_recursive::serialize(value, &mut serde_yaml::Serializer::new(&mut text))?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 #[cfg(test)]
@@ -27,6 +31,17 @@ mod tests {
         parse(&source, &Limits::default())
             .unwrap_or_else(|problems| panic!("{problems:?} in {text:?}"))
             .to_json()
+    }
+
+    #[test]
+    fn a_variant_is_written_as_in_json() {
+        #[derive(serde::Serialize)]
+        enum Kind {
+            Unit,
+            Of(&'static str),
+        }
+        let value = [Kind::Unit, Kind::Of("x")];
+        assert_eq!(to_yaml(&value).unwrap(), "- Unit\n- Of: x\n");
     }
 
     #[test]

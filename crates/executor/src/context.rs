@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use store::{AccountId, Expect, MAX_KEY_BYTES, PageQuery, Store, Table, Tags, Write};
+use uuid::Uuid;
 
 use crate::ExecutorError;
 
@@ -14,6 +15,8 @@ const CONTEXTS: Table = Table::new("contexts");
 pub(crate) struct Contexts {
     account: AccountId,
     ours: String,
+    /// What an agent is offered that has no name of its own for it.
+    offered: String,
     theirs: HashMap<String, String>,
 }
 
@@ -43,7 +46,16 @@ impl Contexts {
 
     /// A context that no agent has seen.
     pub(crate) fn fresh(account: &AccountId, ours: &str) -> Self {
-        Self { account: account.clone(), ours: ours.to_owned(), theirs: HashMap::new() }
+        let (account, ours) = (account.clone(), ours.to_owned());
+        Self { account, offered: ours.clone(), ours, theirs: HashMap::new() }
+    }
+
+    /// Offers agents a name that no other account can have them offered: clients choose the names of contexts, and one
+    /// that chose the name of somebody else's would be let into that conversation by agents that know both only as us.
+    pub(crate) fn of_guest(mut self) -> Self {
+        let name = format!("urn:convoke:context:v1:{}\n{}", self.account, self.ours);
+        self.offered = Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string();
+        self
     }
 
     /// Our own name for it.
@@ -53,7 +65,7 @@ impl Contexts {
 
     /// The contextId to offer an agent: its own, once known.
     pub(crate) fn offer(&self, agent: &str) -> &str {
-        self.theirs.get(agent).unwrap_or(&self.ours)
+        self.theirs.get(agent).unwrap_or(&self.offered)
     }
 
     /// Follows an agent that uses another contextId than the one offered; returns what to commit.
@@ -96,6 +108,17 @@ mod tests {
         assert!(contexts.learn("hotels", "theirs").is_some());
         assert_eq!(contexts.offer("hotels"), "theirs");
         assert_eq!(contexts.offer("flights"), "ours");
+    }
+
+    #[test]
+    fn guests_are_offered_under_names_that_no_other_account_can_choose() {
+        let of = |account: &str| Contexts::fresh(&AccountId::new(account), "ours").of_guest();
+        let (ada, eve) = (of("ada"), of("eve"));
+        assert_eq!((ada.ours(), eve.ours()), ("ours", "ours"));
+        assert_eq!(ada.offer("hotels"), of("ada").offer("hotels"), "it is the same at each start");
+        assert_ne!(ada.offer("hotels"), eve.offer("hotels"));
+        let chosen = Contexts::fresh(&AccountId::new("eve"), ada.offer("hotels")).of_guest();
+        assert_ne!(chosen.offer("hotels"), ada.offer("hotels"), "not even by its offered name");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod act;
 mod answer;
 mod hints;
+mod references;
 mod relay;
 mod render;
 mod results;
@@ -46,7 +47,10 @@ use self::{answer::Waiting, results::Results};
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) outbound: Outbound,
+    /// Whose runs.
     pub(crate) account: AccountId,
+    /// The account of the process itself; all others are guests.
+    pub(crate) home: AccountId,
     pub(crate) limits: Limits,
     pub(crate) interfaces: Arc<Interfaces>,
     /// What agents are called with; without it they are called openly.
@@ -56,6 +60,21 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// What is known of a context of the account.
+    pub(crate) async fn contexts(&self, ours: &str) -> Result<Contexts, ExecutorError> {
+        let contexts = Contexts::load(&*self.store, &self.account, ours).await?;
+        Ok(self.as_offered(contexts))
+    }
+
+    /// A context that no agent has seen.
+    pub(crate) fn fresh_context(&self, ours: &str) -> Contexts {
+        self.as_offered(Contexts::fresh(&self.account, ours))
+    }
+
+    fn as_offered(&self, contexts: Contexts) -> Contexts {
+        if self.account == self.home { contexts } else { contexts.of_guest() }
+    }
+
     /// An agent by its interfaces, with what it is called with; see [`interfaces::peer`].
     pub(crate) fn peer(
         &self,
@@ -260,13 +279,16 @@ impl Driver {
     /// Lets the core decide on one report and drafts what has to be committed. What comes along with a report
     /// that changes nothing goes with it: no event names its blobs, and a context seen is seen again.
     fn take(&mut self, report: Report) {
-        // The flight has said all it had to say; a new one goes on.
+        // The flight has said all it had to say; a new one goes on. One that looks whether an authorization was given
+        // elsewhere makes room for the answer.
         let is_farewell = matches!(
             report.input,
             Input::ContextRefused { .. }
                 | Input::CallbackRefused { .. }
+                | Input::AnswerRefused { .. }
                 | Input::Paused { .. }
                 | Input::Unpaused { .. }
+                | Input::Answered { .. }
         );
         let subject = report.input.step().and_then(|step| self.run.shape().find(step));
         let events = self.run.step(report.input);

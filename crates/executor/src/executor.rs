@@ -5,7 +5,6 @@ mod recovery;
 
 use std::{sync::Arc, time::Duration};
 
-use dashmap::DashMap;
 use jiff::Timestamp;
 use planner::Plan;
 use protocol::{
@@ -21,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Callbacks, ExecutorError, Limits, ReplyError, RunId, Runs,
     answer::Mailbox,
-    context::Contexts,
     driver::{Driver, Shared, Standing},
+    id::RunKey,
     once::{Once, forget},
     ownership::{Health, keep_lease},
     record::Opening,
@@ -30,7 +29,7 @@ use crate::{
     run::{Header, Outcome, Run, Shape, StepId},
     seats::{RunLimits, Seat, Seats},
     streamed::Streamed,
-    supervise::{Drivers, Ended, Farewell, Handle, Supervised},
+    supervise::{Drivers, Ended, Farewell, Handle, Idle, Supervised},
 };
 
 /// How long a lease lives without renewal: what a crash costs before another process may take over.
@@ -39,16 +38,20 @@ pub(crate) const LEASE: Duration = Duration::from_secs(15);
 pub use self::opening::Exchange;
 use self::opening::Held;
 
-/// Runs to be driven by this process.
+/// Runs of one account to be driven by this process.
+///
+/// A clone is another hold of the same; [`Executor::of`] is the same for another account. Lease, limits, and what is
+/// being driven are shared by all of them, and so is their end.
+#[derive(Clone)]
 pub struct Executor {
     shared: Arc<Shared>,
     lease: Lease,
     drivers: Arc<Drivers>,
     /// Runs that are ours and that nobody drives, after a failure of the store.
-    idle: Arc<DashMap<RunId, Owned>>,
+    idle: Arc<Idle>,
     seats: Arc<Seats>,
     health: watch::Receiver<Health>,
-    tasks: tokio::sync::Mutex<JoinSet<()>>,
+    tasks: Arc<tokio::sync::Mutex<JoinSet<()>>>,
     stop: CancellationToken,
 }
 
@@ -70,6 +73,8 @@ pub struct NewRun {
     pub accepts: Vec<String>,
     /// Whether it is a relay: a plan of one step without `message`, whose agent's Task is shown as it is.
     pub relay: bool,
+    /// Protocol extensions that the client asks for, as URIs: the agent of a relay is called with them.
+    pub extensions: Vec<String>,
     /// What makes an equal Message the same one, which starts no second run.
     pub once: Option<Once>,
 }
@@ -103,11 +108,12 @@ impl Executor {
         let mut tasks = JoinSet::new();
         let (tell, health) = watch::channel(Health::default());
         tasks.spawn(keep_lease(Arc::clone(&store), lease.clone(), LEASE, stop.clone(), tell));
-        tasks.spawn(forget(Arc::clone(&store), account.clone()));
+        tasks.spawn(forget(Arc::clone(&store)));
         Ok(Self {
             shared: Arc::new(Shared {
                 store,
                 outbound,
+                home: account.clone(),
                 account,
                 limits,
                 interfaces,
@@ -119,7 +125,7 @@ impl Executor {
             idle: Arc::default(),
             seats: Seats::new(RunLimits::NONE),
             health,
-            tasks: tokio::sync::Mutex::new(tasks),
+            tasks: Arc::new(tokio::sync::Mutex::new(tasks)),
             stop,
         })
     }
@@ -145,6 +151,17 @@ impl Executor {
         self.shared.callbacks.as_ref()
     }
 
+    /// The same executor for the runs of another account, which know nothing of those of this one. Accounts need not be
+    /// known before.
+    #[must_use]
+    pub fn of(&self, account: &AccountId) -> Self {
+        if *account == self.shared.account {
+            return self.clone();
+        }
+        let shared = Shared { account: account.clone(), ..Shared::clone(&self.shared) };
+        Self { shared: Arc::new(shared), ..self.clone() }
+    }
+
     /// Sets how many runs it takes; without that, every run is driven at once. To be called before it has any.
     #[must_use]
     pub fn with_run_limits(self, limits: RunLimits) -> Self {
@@ -158,6 +175,12 @@ impl Executor {
             return Some(ExecutorError::LeaseLost.to_string());
         }
         self.health.borrow().trouble.clone()
+    }
+
+    /// Whose runs it drives.
+    #[must_use]
+    pub fn account(&self) -> &AccountId {
+        &self.shared.account
     }
 
     /// Reads runs.
@@ -180,8 +203,8 @@ impl Executor {
         let seat = self.seats.admit(&opening.id, Timestamp::now()).ok_or(ExecutorError::Busy)?;
         let context = Some(&opening.context_id).filter(|known| !known.is_empty());
         let contexts = match context.or(new.context_id.as_ref()) {
-            Some(context) => Contexts::load(&*self.shared.store, account, context).await?,
-            None => Contexts::fresh(account, &uuid::Uuid::new_v4().to_string()),
+            Some(context) => self.shared.contexts(context).await?,
+            None => self.shared.fresh_context(&uuid::Uuid::new_v4().to_string()),
         };
         let id = opening.id;
         let message = new.message.map(|it| it.with_task(id.as_str()).with_context(contexts.ours()));
@@ -196,6 +219,7 @@ impl Executor {
             origin: message.as_ref().map(|message| message.message_id.clone()),
             message: message.map(|message| body_of(account, &message, &mut writes)).transpose()?,
             accepts,
+            extensions: new.extensions,
             relay: new.relay,
         });
         if let Some(once) = &new.once {
@@ -229,7 +253,7 @@ impl Executor {
     /// Whether a run is driven here now.
     #[must_use]
     pub fn is_driving(&self, id: &RunId) -> bool {
-        self.drivers.contains_key(id)
+        self.drivers.contains_key(&self.key(id))
     }
 
     /// Asks a run that is driven here to stop. Remote Tasks are told; the run ends once they confirm or their
@@ -238,7 +262,7 @@ impl Executor {
     /// # Errors
     /// When the run is not driven here.
     pub async fn cancel(&self, id: &RunId) -> Result<(), ExecutorError> {
-        let handle = self.drivers.get(id);
+        let handle = self.drivers.get(&self.key(id));
         let handle = handle.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
         handle.cancel.cancel();
         Ok(())
@@ -269,7 +293,8 @@ impl Executor {
         message: Message,
         once: Option<Once>,
     ) -> Result<StepId, ExecutorError> {
-        let driven = self.drivers.get(id).map(|it| (it.mailbox.clone(), it.ended.clone()));
+        let driven =
+            self.drivers.get(&self.key(id)).map(|it| (it.mailbox.clone(), it.ended.clone()));
         let (mailbox, mut ended) =
             driven.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
         let taken = tokio::select! {
@@ -289,7 +314,7 @@ impl Executor {
     /// # Errors
     /// When its driver stops before the run has ended, and why.
     pub async fn finished(&self, id: &RunId) -> Result<Outcome, ExecutorError> {
-        let driven = self.drivers.get(id).map(|handle| handle.ended.clone());
+        let driven = self.drivers.get(&self.key(id)).map(|handle| handle.ended.clone());
         if let Some(mut ended) = driven
             && let Ok(ended) = ended.wait_for(Option::is_some).await
         {
@@ -334,6 +359,11 @@ impl Executor {
         if self.stop.is_cancelled() { Err(ExecutorError::LeaseLost) } else { Ok(()) }
     }
 
+    /// Under which a run of this account is known among those of all.
+    fn key(&self, id: &RunId) -> RunKey {
+        RunKey { account: self.shared.account.clone(), id: id.clone() }
+    }
+
     fn supervised(&self, id: &RunId, owned: Owned, seat: Arc<Seat>) -> Supervised {
         let shared = Arc::clone(&self.shared);
         let (cancel, mailbox) = (CancellationToken::new(), Mailbox::default());
@@ -343,9 +373,10 @@ impl Executor {
     async fn launch(&self, run: Supervised, driver: Driver) {
         let (tell, ended) = watch::channel(None);
         let (cancel, mailbox) = (run.cancel.clone(), run.mailbox.clone());
-        self.drivers.insert(run.id.clone(), Handle { cancel, ended, mailbox });
+        let key = self.key(&run.id);
+        self.drivers.insert(key.clone(), Handle { cancel, ended, mailbox });
         let farewell = Farewell {
-            id: run.id.clone(),
+            key,
             drivers: Arc::clone(&self.drivers),
             idle: Arc::clone(&self.idle),
             owned: run.owned.clone(),

@@ -3,12 +3,20 @@
 use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
+use store::AccountId;
 use uuid::Uuid;
 
 /// Names a run: a UUIDv7 as text. Also the id of the A2A Task that the run is the inside of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(Arc<str>);
+
+/// A run among those of all accounts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RunKey {
+    pub(crate) account: AccountId,
+    pub(crate) id: RunId,
+}
 
 impl RunId {
     /// A new id; later ones sort after earlier ones.

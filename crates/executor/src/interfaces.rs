@@ -47,6 +47,14 @@ fn is_at(listed: &Interface, worked: &Interface) -> bool {
     place(listed) == place(worked)
 }
 
+/// Whether two bindings are to one agent, whatever its name is in either plan: they have an interface in common.
+pub(crate) fn are_of_one_agent(one: &Binding, other: &Binding) -> bool {
+    let all = |binding: &'_ Binding| {
+        [&binding.interface].into_iter().chain(&binding.fallbacks).cloned().collect::<Vec<_>>()
+    };
+    all(one).iter().any(|listed| all(other).iter().any(|known| is_at(listed, known)))
+}
+
 /// An agent by its interfaces: for a Task the one that made it comes first, and only those where it can be found
 /// follow, since a tenant knows its own Tasks alone (A2A §4.4.6).
 ///
@@ -111,6 +119,15 @@ mod tests {
 
     fn shown((first, others): (Interface, Vec<Interface>)) -> Vec<String> {
         [first].into_iter().chain(others).map(|it| it.url).collect()
+    }
+
+    #[test]
+    fn one_agent_is_known_by_an_interface_and_not_by_its_name() {
+        let one = binding("x", ["a", "b", "c"]);
+        assert!(are_of_one_agent(&one, &binding("y", ["d", "c", "e"])));
+        assert!(!are_of_one_agent(&one, &binding("x", ["d", "e", "f"])));
+        let tenant = Binding { interface: at("a", "t"), ..binding("x", ["a", "d", "e"]) };
+        assert!(!are_of_one_agent(&one, &tenant), "a tenant is an agent of its own");
     }
 
     #[test]

@@ -29,7 +29,9 @@ const SWEPT_AT_ONCE: usize = 500;
 pub struct Once {
     key: String,
     window: Duration,
-    /// The row of an equal Message that has had its time.
+    /// The row of an equal Message that was found.
+    found: Option<Version>,
+    /// The row of an equal Message that counts no more: it has had its time, or nothing came of it.
     outdated: Option<Version>,
 }
 
@@ -47,7 +49,12 @@ impl Once {
     /// When that cannot be written as JSON.
     pub fn of<T: Serialize>(content: &T, window: Duration) -> Result<Self, ExecutorError> {
         let key = BlobId::of(&serde_json::to_vec(content)?).to_string();
-        Ok(Self { key, window, outdated: None })
+        Ok(Self { key, window, found: None, outdated: None })
+    }
+
+    /// Lets the Message be taken in once more, although an equal one was found: nothing has come of that.
+    pub fn anew(&mut self) {
+        self.outdated = self.found;
     }
 
     /// The write that goes into the commit which takes the Message in. It conflicts when an equal one was taken in
@@ -102,10 +109,9 @@ pub(crate) async fn taken(
     account: &AccountId,
     once: &mut Once,
 ) -> Result<Option<RunId>, ExecutorError> {
-    let Some(row) = store.row(account, MESSAGES, &once.key).await? else {
-        once.outdated = None;
-        return Ok(None);
-    };
+    let row = store.row(account, MESSAGES, &once.key).await?;
+    (once.found, once.outdated) = (row.as_ref().map(|row| row.version), None);
+    let Some(row) = row else { return Ok(None) };
     let taken: Taken = serde_json::from_slice(&row.value)?;
     if taken.until > Timestamp::now() {
         return Ok(Some(taken.run));
@@ -115,18 +121,18 @@ pub(crate) async fn taken(
 }
 
 /// Forgets Messages that have had their time, again and again. Ends with the task that it is.
-pub(crate) async fn forget(store: Arc<dyn Store>, account: AccountId) {
+pub(crate) async fn forget(store: Arc<dyn Store>) {
     loop {
-        if let Err(error) = sweep(&*store, &account, Timestamp::now()).await {
+        if let Err(error) = sweep(&*store, Timestamp::now()).await {
             tracing::warn!(%error, "old Messages could not be forgotten yet");
         }
         tokio::time::sleep(SWEEP).await;
     }
 }
 
-/// Deletes the rows of Messages whose time was over at an instant.
-async fn sweep(store: &dyn Store, account: &AccountId, now: Timestamp) -> Result<(), StoreError> {
-    let mut query = PageQuery::new(Some(account.clone()), MESSAGES);
+/// Deletes the rows of Messages of all accounts whose time was over at an instant.
+async fn sweep(store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
+    let mut query = PageQuery::new(None, MESSAGES);
     query.limit = SWEPT_AT_ONCE;
     let now = sort_key(now);
     loop {
@@ -138,7 +144,7 @@ async fn sweep(store: &dyn Store, account: &AccountId, now: Timestamp) -> Result
         }
         let mut batch = Batch::new();
         batch.writes.extend(outdated.into_iter().map(|row| Write::Delete {
-            account: account.clone(),
+            account: row.account,
             table: MESSAGES,
             key: row.key,
             // One that was written anew meanwhile has its time before it.
@@ -208,17 +214,19 @@ mod tests {
             let once = Once::of(&n, Duration::from_secs(n * 100)).unwrap();
             keep(&store, &account, &once, &RunId::generate()).await;
         }
+        let once = Once::of(&0, Duration::ZERO).unwrap();
+        assert!(keep(&store, &AccountId::new("else"), &once, &RunId::generate()).await);
         let left = async || {
-            let mut query = PageQuery::new(Some(account.clone()), MESSAGES);
+            let mut query = PageQuery::new(None, MESSAGES);
             query.limit = 0;
             store.page(&query).await.unwrap().total
         };
         let now = Timestamp::now();
-        sweep(&*store, &account, now).await.unwrap();
+        sweep(&*store, now).await.unwrap();
         assert_eq!(left().await, 2);
-        sweep(&*store, &account, now).await.unwrap();
+        sweep(&*store, now).await.unwrap();
         assert_eq!(left().await, 2);
-        sweep(&*store, &account, after(now, Duration::from_secs(150))).await.unwrap();
+        sweep(&*store, after(now, Duration::from_secs(150))).await.unwrap();
         assert_eq!(left().await, 1);
     }
 }

@@ -84,6 +84,15 @@ impl TaskRecord {
         }
     }
 
+    /// The name of its workflow, once that is clear.
+    #[must_use]
+    pub fn workflow(&self) -> Option<&str> {
+        match self {
+            Self::Opening(opening) => opening.workflow.as_deref(),
+            Self::Run(recorded) => recorded.run.header().map(|header| header.workflow.as_str()),
+        }
+    }
+
     /// Where it stands.
     #[must_use]
     pub fn state(&self) -> RunState {

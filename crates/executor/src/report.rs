@@ -171,6 +171,13 @@ impl Reporter {
                 attempt: self.attempt,
                 at: Timestamp::now(),
             })),
+            Ending::AnswerRefused(turn, refusal) => Ok(Report::of(Input::AnswerRefused {
+                step: self.step.clone(),
+                attempt: self.attempt,
+                at: Timestamp::now(),
+                turn,
+                refusal,
+            })),
             Ending::Answered(message) => {
                 let context_id = message.context_id.clone();
                 let result = StepResult { message: Some(*message), ..self.completed(attempt) };
@@ -294,6 +301,7 @@ impl Reporter {
             result: body_of(&self.account, &result, &mut blobs)?,
             remote_ended: defeat.remote_ended,
             wait: Wait { jitter: draw(), at_least: defeat.retry_after },
+            refusal: defeat.refusal.clone(),
         };
         let input = Input::Failed {
             step: self.step.clone(),

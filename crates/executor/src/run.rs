@@ -14,6 +14,7 @@ mod pause;
 pub mod projection;
 #[cfg(test)]
 mod proof;
+mod refusal;
 mod shape;
 mod step;
 
@@ -36,6 +37,7 @@ pub use self::{
     effect::{Effect, Effects},
     event::{RunEvent, StepId},
     input::{Failure, Input, Rendered, Wait},
+    refusal::Refusal,
     shape::{Shape, StepIndex, StepShape},
     step::{Flight, Phase, Settled, Step},
 };

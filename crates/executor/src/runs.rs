@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use planner::StepResult;
-use protocol::v1::{Artifact, TaskArtifactUpdateEvent};
+use protocol::v1::{Artifact, Message, TaskArtifactUpdateEvent};
 use serde::de::DeserializeOwned;
 use store::{AccountId, Conflict, Cursor, Order, PageQuery, Seq, Store, StoreError};
 
@@ -56,6 +56,12 @@ impl Runs {
         Self { store, account }
     }
 
+    /// Reads the runs of another account in the same store.
+    #[must_use]
+    pub fn of(&self, account: &AccountId) -> Self {
+        Self { store: Arc::clone(&self.store), account: account.clone() }
+    }
+
     /// Lists runs, and Tasks that have none yet, those whose status changed last first.
     ///
     /// # Errors
@@ -102,16 +108,45 @@ impl Runs {
     /// # Errors
     /// As [`Runs::task`].
     pub async fn task_as_of(&self, id: &RunId, last: Seq) -> Result<TaskRecord, ExecutorError> {
+        let wanted = usize::try_from(last.0).unwrap_or(usize::MAX);
+        let mut record = TaskRecord::Opening(Box::new(Opening::new(id)));
+        for event in self.events(id).await?.into_iter().take(wanted) {
+            self.advance(&mut record, event).await?;
+        }
+        Ok(record)
+    }
+
+    /// Reads one Task as it was when it had just taken the Message of this id: as it is now when none of its
+    /// Messages has it.
+    ///
+    /// # Errors
+    /// As [`Runs::task`].
+    pub async fn task_that_took(
+        &self,
+        id: &RunId,
+        message_id: &str,
+    ) -> Result<TaskRecord, ExecutorError> {
+        let mut record = TaskRecord::Opening(Box::new(Opening::new(id)));
+        for event in self.events(id).await? {
+            let said = event.said().cloned();
+            self.advance(&mut record, event).await?;
+            if let Some(said) = said {
+                let said: Message = self.load(id, &said).await?;
+                if said.message_id == message_id {
+                    break;
+                }
+            }
+        }
+        Ok(record)
+    }
+
+    /// All events of a Task, of which there is one at least.
+    async fn events(&self, id: &RunId) -> Result<Vec<RunEvent>, ExecutorError> {
         let (events, _) = journal::read(&*self.store, &self.account, id, Seq(0)).await?;
         if events.is_empty() {
             return Err(ExecutorError::UnknownRun { run: id.clone() });
         }
-        let mut record = TaskRecord::Opening(Box::new(Opening::new(id)));
-        let wanted = usize::try_from(last.0).unwrap_or(usize::MAX);
-        for event in events.into_iter().take(wanted) {
-            self.advance(&mut record, event).await?;
-        }
-        Ok(record)
+        Ok(events)
     }
 
     /// A Task whose run has not started; a conflict when it has.

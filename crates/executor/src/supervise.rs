@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     ExecutorError, RunId, Runs,
     answer::Mailbox,
-    context::Contexts,
     driver::{Driver, Shared, Standing},
+    id::RunKey,
     run::Outcome,
     seats::Seat,
 };
@@ -31,7 +31,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const CALM: Duration = Duration::from_secs(30);
 
 /// Runs that are driven here.
-pub(crate) type Drivers = DashMap<RunId, Handle>;
+pub(crate) type Drivers = DashMap<RunKey, Handle>;
+
+/// Runs of this process that nobody drives: they cannot be claimed, for their owner is alive.
+pub(crate) type Idle = DashMap<RunKey, Owned>;
 
 /// The ends of a supervised run that others hold.
 pub(crate) struct Handle {
@@ -64,10 +67,9 @@ pub(crate) struct Supervised {
 
 /// What is left behind when the task of a run ends, however it ends.
 pub(crate) struct Farewell {
-    pub(crate) id: RunId,
+    pub(crate) key: RunKey,
     pub(crate) drivers: Arc<Drivers>,
-    /// Runs of this process that nobody drives: they cannot be claimed, for their owner is alive.
-    pub(crate) idle: Arc<DashMap<RunId, Owned>>,
+    pub(crate) idle: Arc<Idle>,
     pub(crate) owned: Owned,
     /// Whether it is still ours to drive.
     pub(crate) is_ours: bool,
@@ -76,9 +78,9 @@ pub(crate) struct Farewell {
 impl Drop for Farewell {
     fn drop(&mut self) {
         if self.is_ours {
-            self.idle.insert(self.id.clone(), self.owned.clone());
+            self.idle.insert(self.key.clone(), self.owned.clone());
         }
-        self.drivers.remove(&self.id);
+        self.drivers.remove(&self.key);
     }
 }
 
@@ -146,7 +148,7 @@ impl Supervised {
         let Shared { store, account, .. } = &*self.shared;
         let recorded = Runs::new(Arc::clone(store), account.clone()).read(&self.id).await?;
         let context = recorded.run.header().map_or("", |header| &header.context_id);
-        let contexts = Contexts::load(&**store, account, context).await?;
+        let contexts = self.shared.contexts(context).await?;
         let plan: Arc<Plan> = recorded.plan;
         let mut driver = Driver::new(
             Arc::clone(&self.shared),

@@ -29,4 +29,5 @@ pub use proof::Proof;
 pub use secret::{Secret, SecretSource};
 pub use vault::Vault;
 
+pub(crate) use endpoints::well_known;
 pub(crate) use fetch::FetchError;

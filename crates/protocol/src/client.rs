@@ -32,6 +32,8 @@ pub use events::ClientStream;
 pub use peer::{NoInterface, Peer};
 
 pub(crate) use self::http::retry_after;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use rest::written as written_for_rest;
 
 use call::Call;
 

@@ -2,12 +2,15 @@
 
 pub mod artifacts;
 pub mod auth;
+pub mod bearer;
 pub mod card;
 pub mod client;
 mod dialect;
 #[cfg(test)]
 mod echo;
 pub mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 #[cfg(test)]
 mod golden;
 pub mod limits;

@@ -9,7 +9,8 @@ const MEBIBYTE: usize = 1024 * 1024;
 /// Limits of a serving router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// The largest request body, in bytes. Default 8 MiB.
+    /// The largest request body, in bytes. Default 16 MiB, in which a file of
+    /// 10 MB fits as base64.
     pub max_body_bytes: usize,
     /// How long a request body may take to arrive. Default 30 s.
     pub body_timeout: Duration,
@@ -24,7 +25,7 @@ pub struct ServerLimits {
 impl Default for ServerLimits {
     fn default() -> ServerLimits {
         ServerLimits {
-            max_body_bytes: 8 * MEBIBYTE,
+            max_body_bytes: 16 * MEBIBYTE,
             body_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(15),
             card_max_age: Duration::from_secs(300),
@@ -37,7 +38,7 @@ impl Default for ServerLimits {
 pub struct ClientLimits {
     /// The largest answer, in bytes after decompression. Default 32 MiB.
     pub max_response_bytes: usize,
-    /// The largest event of a stream, in bytes. Default 16 MiB.
+    /// The largest event of a stream, in bytes; one may hold a whole Task. Default 32 MiB.
     pub max_event_bytes: usize,
     /// How long a stream may be silent; comments count as a sign of life. The first event of a new
     /// Task may take as long as the call that opened it. Default 2 min.
@@ -48,8 +49,24 @@ impl Default for ClientLimits {
     fn default() -> ClientLimits {
         ClientLimits {
             max_response_bytes: 32 * MEBIBYTE,
-            max_event_bytes: 16 * MEBIBYTE,
+            max_event_bytes: 32 * MEBIBYTE,
             stream_idle: Duration::from_secs(120),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_10_mb_fits_into_a_request_and_its_task_into_an_answer_and_an_event() {
+        const ENVELOPE: usize = 64 * 1024;
+        let written = 10_000_000_usize.div_ceil(3) * 4;
+        assert!(written + ENVELOPE <= ServerLimits::default().max_body_bytes);
+        // A Task may hold it twice: in the Message that came, and in the artifact that came of it.
+        let limits = ClientLimits::default();
+        let task = 2 * written + ENVELOPE;
+        assert!(task <= limits.max_response_bytes && task <= limits.max_event_bytes);
     }
 }

@@ -5,6 +5,7 @@
 //! body of an event and its configuration are all that has to be kept.
 
 mod backoff;
+mod body;
 mod challenge;
 mod error;
 mod headers;
@@ -16,11 +17,11 @@ mod tests;
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, StatusCode, header};
 use reqwest::Method;
 
 pub use backoff::Backoff;
+pub use body::{Body, body, older_body};
 pub use challenge::answer as challenge_answer;
 pub use error::PushError;
 pub use keys::Keyring;
@@ -31,13 +32,11 @@ use crate::{
     client::retry_after,
     error::FieldViolation,
     outbound::{Outbound, OutboundError},
-    v1::{StreamResponse, TaskPushNotificationConfig},
+    v1::TaskPushNotificationConfig,
 };
 
 /// The header that carries the `token` of a configuration back to the client that chose it.
 pub const TOKEN_HEADER: HeaderName = HeaderName::from_static("x-a2a-notification-token");
-
-const A2A_JSON: HeaderValue = HeaderValue::from_static("application/a2a+json");
 
 /// How long a webhook may take to answer, unless told otherwise; A2A §4.3.3 recommends 10 to 30 s.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -66,15 +65,6 @@ pub enum Attempt {
     Refused(PushError),
     /// The webhook wants nothing more (410).
     Gone(PushError),
-}
-
-/// Writes an event as the body of a notification: a StreamResponse as JSON.
-///
-/// # Errors
-/// [`PushError::Body`] when it cannot be written as JSON.
-pub fn body(event: &StreamResponse) -> Result<Bytes, PushError> {
-    let written = serde_json::to_vec(event);
-    written.map(Bytes::from).map_err(|error| PushError::Body { why: error.to_string() })
 }
 
 impl PushSender {
@@ -106,15 +96,15 @@ impl PushSender {
         url.into_iter().chain(headers).map(|error| error.violation()).collect()
     }
 
-    /// Makes one attempt: a POST of [`body`] to the configuration's URL, `authentication` as
+    /// Makes one attempt: a POST of a [`Body`] to the configuration's URL, `authentication` as
     /// Authorization and `token` as [`TOKEN_HEADER`]. With a [`Signer`] its JWT is in
     /// [`SIGNATURE_HEADER`], and in Authorization as well where the configuration has no
     /// credentials of its own for that. A redirect is not followed, because the credentials are for
     /// the URL that was registered.
     ///
     /// Dropping the future gives the attempt up; the webhook may have received it all the same.
-    pub async fn send(&self, config: &TaskPushNotificationConfig, body: Bytes) -> Attempt {
-        let signed = self.signer.as_ref().map(|signer| signer.sign(config, &body)).transpose();
+    pub async fn send(&self, config: &TaskPushNotificationConfig, body: Body) -> Attempt {
+        let signed = self.signed(config, &body).transpose();
         let headers = signed.and_then(|jwt| headers::of(config, jwt.as_deref()));
         let headers = match headers {
             Ok(headers) => headers,
@@ -127,17 +117,34 @@ impl PushSender {
         })
     }
 
+    /// Signs a body, for the Task as its receiver calls it.
+    fn signed(
+        &self,
+        config: &TaskPushNotificationConfig,
+        body: &Body,
+    ) -> Option<Result<String, PushError>> {
+        let signer = self.signer.as_ref()?;
+        Some(match &body.task_id {
+            None => signer.sign(config, &body.bytes),
+            Some(task_id) => {
+                let config =
+                    TaskPushNotificationConfig { task_id: task_id.clone(), ..config.clone() };
+                signer.sign(&config, &body.bytes)
+            }
+        })
+    }
+
     async fn post(
         &self,
         config: &TaskPushNotificationConfig,
         headers: HeaderMap,
-        body: Bytes,
+        body: Body,
     ) -> Attempt {
         let sent = async {
             let url = self.outbound.check(&config.url)?;
             let request = self.outbound.request(Method::POST, &url)?;
-            let request = request.header(header::CONTENT_TYPE, A2A_JSON).headers(headers);
-            self.outbound.send(&url, request.body(body)).await
+            let request = request.header(header::CONTENT_TYPE, body.media_type).headers(headers);
+            self.outbound.send(&url, request.body(body.bytes)).await
         };
         match sent.await {
             Ok(response) => judged(&config.url, response.status(), response.headers()),

@@ -5,6 +5,8 @@ mod endpoint;
 mod exchange;
 mod frames;
 mod framing;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod grpc;
 mod jsonrpc;
 mod older;
@@ -30,6 +32,7 @@ use crate::{
     v1::AgentInterface,
 };
 
+pub(crate) use older::as_named;
 pub use peek::sent;
 pub use socket::{serve, with_shutdown};
 
@@ -38,6 +41,9 @@ pub const CARD_PATH: &str = "/.well-known/agent-card.json";
 
 /// The path at which clients of 0.2 and 0.1 look for the card.
 pub const OLDER_CARD_PATH: &str = "/.well-known/agent.json";
+
+/// The path at which the card of a tenant is found that is an agent of its own.
+const TENANT_CARD_PATH: &str = "/agents/{tenant}/.well-known/agent-card.json";
 
 /// The path under which HTTP+JSON is served.
 pub const HTTP_JSON_PATH: &str = "/a2a";
@@ -71,6 +77,14 @@ pub fn router_with_older_versions(service: Arc<dyn A2aService>, limits: ServerLi
     let card = Arc::new(card);
     let older = get(well_known::answer).with_state(Arc::clone(&card));
     routes(endpoint, card).route(OLDER_CARD_PATH, older)
+}
+
+/// Builds the routes of the cards of tenants, each at `/agents/TENANT/.well-known/agent-card.json`, so
+/// that `/agents/TENANT` is where such an agent is found (A2A §8.2). Other routes lead to them by the
+/// tenant that their cards name.
+pub fn tenant_cards(service: Arc<dyn A2aService>, limits: ServerLimits) -> Router {
+    let card = Arc::new(well_known::Card::new(service, limits.card_max_age));
+    Router::new().route(TENANT_CARD_PATH, get(well_known::answer_tenant).with_state(card))
 }
 
 fn routes(endpoint: endpoint::Endpoint, card: Arc<well_known::Card>) -> Router {

@@ -51,6 +51,12 @@ pub trait A2aService: Send + Sync + 'static {
     /// enforced from it, and served at the well-known address.
     fn card(&self, call: &Call) -> Arc<AgentCard>;
 
+    /// Returns the card of the agent that a tenant is, where each is an agent with a card of its own; nothing when
+    /// there is none of that name. Served by [`crate::server::tenant_cards`].
+    fn tenant_card(&self, _call: &Call) -> Option<Arc<AgentCard>> {
+        None
+    }
+
     /// Decides whether the caller may call the operation at all, before anything else is looked at
     /// (A2A §7.4, §13.1). Not asked for the card at the well-known address, which is public.
     fn authorize(&self, _call: &Call, _operation: Operation) -> Result<(), Error> {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use protocol::v1::AgentCard;
 
-use crate::{Access, CardDigest, Curation};
+use crate::{Access, CardDigest, Curation, Signed, Tier};
 
 /// Holds what the planner has to know of one agent of the directory.
 #[derive(Clone, PartialEq, Debug)]
@@ -18,6 +18,10 @@ pub struct Agent {
     pub url: String,
     /// How it stands.
     pub curation: Curation,
+    /// What its card's signatures are worth.
+    pub signed: Signed,
+    /// What was seen of it; nothing yet without.
+    pub tier: Option<Tier>,
     /// The curator's tags, beside those of the card's skills.
     pub tags: Vec<String>,
     /// Other names it is found by.
@@ -42,6 +46,8 @@ impl Agent {
             digest,
             url: url.to_owned(),
             curation: Curation::Approved,
+            signed: Signed::Unsigned,
+            tier: None,
             tags: Vec::new(),
             aliases: Vec::new(),
             owner: None,
@@ -49,6 +55,23 @@ impl Agent {
             priority: 0,
             access: Access::default(),
         }
+    }
+
+    /// Whether another version of the agent is found by the same names, words and values.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        let said = |it: &Self| {
+            let Self { name, digest, url, tags, aliases, owner, notes, .. } = it;
+            (
+                name.clone(),
+                *digest,
+                url.clone(),
+                tags.clone(),
+                aliases.clone(),
+                owner.clone(),
+                notes.clone(),
+            )
+        };
+        said(self) == said(other)
     }
 
     /// The tags of its skills and those of the curator, in lower case, each once, sorted.

@@ -8,7 +8,8 @@ use store::{AccountId, Batch, Expect, Write};
 
 use crate::record::{AGENTS, Record, Stored};
 use crate::report::{Applied, Outcome};
-use crate::{CardDigest, Curation, Decision, Details, Drift, Finding, History};
+use crate::versions::CardVersion;
+use crate::{CardDigest, Curation, Decision, Details, Drift, Finding, History, Policy, Trust};
 
 /// Says how agents are taken in.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,6 +34,8 @@ pub(crate) struct Wanted {
     /// What was said beside the card; nothing leaves it as it is.
     pub(crate) details: Option<Details>,
     pub(crate) findings: Vec<Finding>,
+    /// What the signatures are worth.
+    pub(crate) trust: Trust,
 }
 
 /// An agent whose card was not read.
@@ -52,6 +55,7 @@ pub(crate) struct Request<'a> {
     /// The catalog it comes from, whose other agents are removed.
     pub(crate) catalog: Option<&'a str>,
     pub(crate) options: &'a ApplyOptions,
+    pub(crate) policy: &'a Policy,
 }
 
 /// What becomes of one agent, and what is written for it.
@@ -61,7 +65,10 @@ pub(crate) struct Step {
 }
 
 pub(crate) enum Change {
+    /// Keeps a record.
     Put(Box<Record>, Expect),
+    /// Keeps a record with another version of its card.
+    PutCard(Box<Record>, Expect),
     Delete(String, Expect),
 }
 
@@ -98,16 +105,23 @@ pub(crate) fn decide(existing: &BTreeMap<String, Stored>, request: &Request<'_>)
 
 /// The writes of all changes, as one batch.
 pub(crate) fn batch(changes: &[Change], account: &AccountId) -> Batch {
-    let writes = changes.iter().map(|change| match change {
-        Change::Put(record, expect) => record.write(account, *expect),
-        Change::Delete(name, expect) => Write::Delete {
-            account: account.clone(),
-            table: AGENTS,
-            key: name.clone(),
-            expect: *expect,
-        },
-    });
-    Batch { fences: Vec::new(), writes: writes.collect() }
+    let mut writes = Vec::new();
+    for change in changes {
+        match change {
+            Change::Put(record, expect) => writes.push(record.write(account, *expect)),
+            Change::PutCard(record, expect) => {
+                writes.push(record.write(account, *expect));
+                writes.extend(CardVersion::writes(record, account));
+            }
+            Change::Delete(name, expect) => writes.push(Write::Delete {
+                account: account.clone(),
+                table: AGENTS,
+                key: name.clone(),
+                expect: *expect,
+            }),
+        }
+    }
+    Batch { fences: Vec::new(), writes }
 }
 
 /// A catalog may move its own agents; nobody takes over another one's name.
@@ -140,14 +154,16 @@ fn add(wanted: &Wanted, request: &Request<'_>) -> Step {
     record.asked_url.clone_from(&wanted.asked_url);
     record.details = wanted.details.clone().unwrap_or_default();
     record.catalog = request.catalog.map(str::to_owned);
-    approve(&mut record, request.options);
-    step(record, wanted, Outcome::Added, Some(Expect::Absent))
+    record.trust = wanted.trust.clone();
+    approve(&mut record, request);
+    let applied = applied(&record, wanted, Outcome::Added);
+    Step { applied, change: Some(Change::PutCard(Box::new(record), Expect::Absent)) }
 }
 
 fn change(stored: &Stored, wanted: &Wanted, request: &Request<'_>) -> Step {
     let mut record = stored.record.clone();
     let mut what = Vec::new();
-    replace_card(&mut record, wanted, request.options, &mut what);
+    replace_card(&mut record, wanted, request, &mut what);
     replace(&mut record.url, &wanted.url, "url", &mut what);
     record.asked_url.clone_from(&wanted.asked_url);
     if let Some(details) = &wanted.details {
@@ -156,44 +172,70 @@ fn change(stored: &Stored, wanted: &Wanted, request: &Request<'_>) -> Step {
     if let Some(catalog) = request.catalog {
         replace(&mut record.catalog, &Some(catalog.to_owned()), "catalog", &mut what);
     }
-    approve(&mut record, request.options);
+    approve(&mut record, request);
     if record.standing() != stored.record.standing() {
         what.push(format!("was {}", stored.record.standing()));
     }
-    let is_same = record == stored.record;
     let outcome = if what.is_empty() { Outcome::Unchanged } else { Outcome::Changed(what) };
-    step(record, wanted, outcome, (!is_same).then_some(Expect::Version(stored.version)))
+    let applied = applied(&record, wanted, outcome);
+    let expect = Expect::Version(stored.version);
+    let change = if record == stored.record {
+        None
+    } else if record.version == stored.record.version {
+        Some(Change::Put(Box::new(record), expect))
+    } else {
+        Some(Change::PutCard(Box::new(record), expect))
+    };
+    Step { applied, change }
 }
 
 fn replace_card(
     record: &mut Record,
     wanted: &Wanted,
-    options: &ApplyOptions,
+    request: &Request<'_>,
     what: &mut Vec<String>,
 ) {
     let digest = CardDigest::of(&wanted.raw);
-    if digest == record.digest {
-        return;
+    let lost = record.trust.lost(&wanted.trust);
+    let is_same = digest == record.digest;
+    if !is_same || lost.is_some() {
+        let drift = drift(record, wanted, is_same, lost);
+        what.push(match &drift {
+            Drift::Cosmetic => "card: only words".to_owned(),
+            Drift::Additive => "card: other abilities, none gone".to_owned(),
+            Drift::Breaking(broken) => format!("card: {}", broken.join(", ")),
+        });
+        let at = request.options.by.at;
+        if !is_same {
+            record.version += 1;
+            record.card = wanted.raw.clone();
+            record.digest = digest;
+            record.card_since = at;
+            record.drift = Some(drift.clone());
+        }
+        if !request.policy.keeps(drift.class()) {
+            let why = match drift {
+                Drift::Breaking(broken) => format!("the card changed: {}", broken.join(", ")),
+                other => format!(
+                    "the card changed ({}), and the policy does not keep approvals then",
+                    other.class().as_str()
+                ),
+            };
+            record.hold(Decision { who: request.options.by.who.clone(), why, at });
+        }
     }
+    replace(&mut record.trust, &wanted.trust, "signatures", what);
+}
+
+fn drift(record: &Record, wanted: &Wanted, is_same: bool, lost: Option<String>) -> Drift {
     let drift = match record.read_card() {
+        _ if is_same => Drift::Cosmetic,
         Ok(old) => Drift::between(&old, &wanted.card),
         Err(_) => Drift::Breaking(vec!["the former card can no longer be read".to_owned()]),
     };
-    what.push(match &drift {
-        Drift::Cosmetic => "card: only words".to_owned(),
-        Drift::Additive => "card: other abilities, none gone".to_owned(),
-        Drift::Breaking(broken) => format!("card: {}", broken.join(", ")),
-    });
-    record.card = wanted.raw.clone();
-    record.digest = digest;
-    record.card_since = options.by.at;
-    if let Drift::Breaking(broken) = drift
-        && record.standing().is_bindable()
-    {
-        let why = format!("the card changed: {}", broken.join(", "));
-        let by = Decision { who: options.by.who.clone(), why, at: options.by.at };
-        let moved = record.history.transition(Curation::Proposed, by);
-        moved.expect("what can be bound can be proposed again");
+    match lost {
+        Some(lost) => drift.and_broken(lost),
+        None => drift,
     }
 }
 
@@ -214,21 +256,23 @@ fn replace<T: PartialEq + Clone>(old: &mut T, new: &T, name: &str, what: &mut Ve
     }
 }
 
-fn approve(record: &mut Record, options: &ApplyOptions) {
+/// What was asked for by a person counts before the rules.
+fn approve(record: &mut Record, request: &Request<'_>) {
+    let options = request.options;
     if options.approve && record.standing() == Curation::Proposed {
-        let moved = record.history.transition(Curation::Approved, options.by.clone());
+        let moved = record.move_to(Curation::Approved, options.by.clone(), request.policy);
         moved.expect("what is proposed can be approved");
     }
+    record.settle(request.policy, options.by.at);
 }
 
-fn step(record: Record, wanted: &Wanted, outcome: Outcome, expect: Option<Expect>) -> Step {
-    let applied = Applied {
+fn applied(record: &Record, wanted: &Wanted, outcome: Outcome) -> Applied {
+    Applied {
         name: record.name.clone(),
         outcome,
         standing: Some(record.standing()),
         findings: wanted.findings.clone(),
-    };
-    Step { applied, change: expect.map(|expect| Change::Put(Box::new(record), expect)) }
+    }
 }
 
 fn remove(stored: &Stored) -> Step {

@@ -5,10 +5,14 @@ mod credentials;
 use std::collections::HashMap;
 use std::path::Path;
 
-use document::{Diagnostic, Entry as Field, Limits, Node, Problems, Source, Span, Value, nearest};
+use document::{Diagnostic, Entry as Field, Limits, Node, Problems, Source, Span, Value};
 use url::Url;
 
+use crate::form::{Codes, Reader};
 use crate::{Details, name};
+
+const CODES: Codes =
+    Codes { wrong_type: "catalog::wrong-type", unknown_key: "catalog::unknown-key" };
 
 /// One agent as a file lists it.
 #[derive(Clone, PartialEq, Debug)]
@@ -62,7 +66,7 @@ pub fn read(source: Source) -> Result<Listing, Problems> {
         Ok(root) => root,
         Err(diagnostics) => return Err(Problems { source_file: source, diagnostics }),
     };
-    let mut reader = Reader { source: &source, problems: Vec::new() };
+    let mut reader = Reader::new(&source, CODES);
     let is_catalog = root.get("agents").is_some();
     let entries = match &root.value {
         Value::Mapping(fields) if is_catalog => reader.catalog(fields),
@@ -101,11 +105,6 @@ fn neither(root: &Node) -> Diagnostic {
         .help(
             "a catalog begins with `agents:` and a list; an Agent Card is an object with a `name`",
         )
-}
-
-struct Reader<'s> {
-    source: &'s Source,
-    problems: Vec<Diagnostic>,
 }
 
 impl Reader<'_> {
@@ -254,31 +253,6 @@ impl Reader<'_> {
         names
     }
 
-    fn text(&mut self, field: &Field) -> Option<String> {
-        match &field.value.value {
-            Value::Null => None,
-            Value::String(text) => Some(text.clone()),
-            _ => {
-                self.wrong_type(field, "a string");
-                None
-            }
-        }
-    }
-
-    fn texts(&mut self, field: &Field) -> Vec<String> {
-        let items = match &field.value.value {
-            Value::Null => return Vec::new(),
-            Value::Sequence(items) => items.as_slice(),
-            _ => std::slice::from_ref(&field.value),
-        };
-        let texts: Option<Vec<String>> =
-            items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-        texts.unwrap_or_else(|| {
-            self.wrong_type(field, "a list of strings");
-            Vec::new()
-        })
-    }
-
     fn priority(&mut self, field: &Field) -> i32 {
         let number = match &field.value.value {
             Value::Number(number) => number.as_i64().and_then(|number| i32::try_from(number).ok()),
@@ -288,28 +262,6 @@ impl Reader<'_> {
             self.wrong_type(field, "a whole number");
             0
         })
-    }
-
-    fn wrong_type(&mut self, field: &Field, expected: &str) {
-        self.problems.push(
-            Diagnostic::error(
-                "catalog::wrong-type",
-                format!("`{}` has to be {expected}", field.key),
-            )
-            .at(field.value.head_span(), format!("this is {}", field.value.kind())),
-        );
-    }
-
-    fn unknown_key(&mut self, field: &Field, whose: &str, known: &[&str]) {
-        let diagnostic = Diagnostic::error(
-            "catalog::unknown-key",
-            format!("{whose} has no key `{}`", field.key),
-        )
-        .at(field.key_span, "unknown key");
-        self.problems.push(match nearest(&field.key, known.iter().copied()) {
-            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-            None => diagnostic.help(format!("known keys: {}", known.join(", "))),
-        });
     }
 
     /// Every name and alias may be there once.

@@ -19,7 +19,51 @@ pub enum Drift {
     Breaking(Vec<String>),
 }
 
+/// The class of a [`Drift`], which policies speak of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DriftClass {
+    /// [`Drift::Cosmetic`].
+    Cosmetic,
+    /// [`Drift::Additive`].
+    Additive,
+    /// [`Drift::Breaking`].
+    Breaking,
+}
+
+impl DriftClass {
+    /// The word people and programs read.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cosmetic => "cosmetic",
+            Self::Additive => "additive",
+            Self::Breaking => "breaking",
+        }
+    }
+}
+
 impl Drift {
+    /// Its class.
+    #[must_use]
+    pub fn class(&self) -> DriftClass {
+        match self {
+            Self::Cosmetic => DriftClass::Cosmetic,
+            Self::Additive => DriftClass::Additive,
+            Self::Breaking(_) => DriftClass::Breaking,
+        }
+    }
+
+    /// Adds one thing that is gone or elsewhere.
+    pub(crate) fn and_broken(self, what: String) -> Self {
+        let mut broken = match self {
+            Self::Breaking(broken) => broken,
+            Self::Cosmetic | Self::Additive => Vec::new(),
+        };
+        broken.push(what);
+        Self::Breaking(broken)
+    }
+
     /// Compares two versions of a card.
     #[must_use]
     pub fn between(old: &AgentCard, new: &AgentCard) -> Self {

@@ -76,6 +76,17 @@ pub enum RegistryError {
         standing: Curation,
     },
 
+    /// The version of a card is not kept.
+    #[error("version {number} of the card of `{name}` is not kept; there {}", which(.kept))]
+    NoVersion {
+        /// The agent.
+        name: String,
+        /// Which version.
+        number: u32,
+        /// Those that are.
+        kept: Vec<u32>,
+    },
+
     /// Others kept changing the same agents.
     #[error("the directory was changed by others at the same time, several times over; try again")]
     Contended,
@@ -84,5 +95,13 @@ pub enum RegistryError {
 impl From<CardError> for RegistryError {
     fn from(error: CardError) -> Self {
         Self::Card(Arc::new(error))
+    }
+}
+
+fn which(kept: &[u32]) -> String {
+    match kept {
+        [] => "are none".to_owned(),
+        [one] => format!("is only version {one}"),
+        [first, .., last] => format!("are versions {first} to {last}"),
     }
 }

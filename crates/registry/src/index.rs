@@ -1,9 +1,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use crate::Agent;
 use crate::agent::fold;
-use crate::search::{Match, Words};
+use crate::find::{self, Attributes, Facet, Filter, Found, Hit, Query, Standing, Terms};
+use crate::{Agent, Synonyms};
 
 /// Finds agents of one moment of the directory. Immutable: a change of the directory makes another
 /// index, and whoever planned against this one keeps it.
@@ -14,23 +14,14 @@ use crate::search::{Match, Words};
 #[derive(Default)]
 pub struct Index {
     agents: Vec<Arc<Agent>>,
+    /// Beside the agents, because all of them may be asked for it at once.
+    standings: Vec<Standing>,
     names: HashMap<String, u32>,
     urls: HashMap<String, u32>,
-    tags: HashMap<String, Vec<u32>>,
-    skills: HashMap<String, Vec<u32>>,
+    attributes: Arc<Attributes>,
+    synonyms: Synonyms,
     /// Made by the first search: most indexes serve planners, who do not search.
-    words: OnceLock<Words>,
-}
-
-/// One agent a search found.
-#[derive(Clone, Debug)]
-pub struct Hit {
-    /// The agent.
-    pub agent: Arc<Agent>,
-    /// How well it fits: comparable within one search only.
-    pub score: f32,
-    /// Why it was found.
-    pub matches: Vec<Match>,
+    terms: Arc<OnceLock<Terms>>,
 }
 
 impl Index {
@@ -38,37 +29,52 @@ impl Index {
     /// is another agent's name, or that an agent before it has, finds the other.
     #[must_use]
     pub fn new(agents: impl IntoIterator<Item = Arc<Agent>>) -> Self {
+        Self::with_synonyms(agents, Synonyms::default())
+    }
+
+    /// As [`Index::new`], for a directory in which some tags mean the same.
+    #[must_use]
+    pub fn with_synonyms(agents: impl IntoIterator<Item = Arc<Agent>>, synonyms: Synonyms) -> Self {
         let mut agents: Vec<_> = agents.into_iter().collect();
         agents.reverse();
         agents.sort_by(|a, b| a.name.cmp(&b.name));
         agents.dedup_by(|a, b| a.name == b.name);
-        let mut index = Self { agents, ..Self::default() };
-        for number in 0..index.agents.len() {
-            index.enter(number);
-        }
-        index.enter_aliases();
+        let attributes = Attributes::of(agents.iter().map(AsRef::as_ref)).into();
+        let standings = agents.iter().map(|agent| Standing::of(agent)).collect();
+        let mut index = Self { agents, standings, attributes, synonyms, ..Self::default() };
+        index.enter_names();
         index
     }
 
-    fn enter(&mut self, number: usize) {
-        let agent = Arc::clone(&self.agents[number]);
-        let number = u32::try_from(number).expect("a directory has fewer than 2^32 agents");
-        self.names.insert(fold(&agent.name), number);
-        if !agent.url.is_empty() {
-            self.urls.entry(agent.url.clone()).or_insert(number);
+    /// The index in which one agent is another version of itself. Costs little when only how it
+    /// stands is different.
+    #[must_use]
+    pub fn replacing(&self, agent: Arc<Agent>) -> Option<Self> {
+        let number = self.agents.binary_search_by(|it| it.name.cmp(&agent.name)).ok()?;
+        if !self.agents[number].says_the_same(&agent) {
+            return None;
         }
-        for tag in agent.all_tags() {
-            self.tags.entry(tag).or_default().push(number);
-        }
-        for skill in &agent.card.skills {
-            let having = self.skills.entry(skill.id.clone()).or_default();
-            if having.last() != Some(&number) {
-                having.push(number);
-            }
-        }
+        let (mut agents, mut standings) = (self.agents.clone(), self.standings.clone());
+        standings[number] = Standing::of(&agent);
+        agents[number] = agent;
+        Some(Self {
+            agents,
+            standings,
+            names: self.names.clone(),
+            urls: self.urls.clone(),
+            attributes: Arc::clone(&self.attributes),
+            synonyms: self.synonyms.clone(),
+            terms: Arc::clone(&self.terms),
+        })
     }
 
-    fn enter_aliases(&mut self) {
+    fn enter_names(&mut self) {
+        for (number, agent) in (0..).zip(&self.agents) {
+            self.names.insert(fold(&agent.name), number);
+            if !agent.url.is_empty() {
+                self.urls.entry(agent.url.clone()).or_insert(number);
+            }
+        }
         for (number, agent) in (0..).zip(&self.agents) {
             for alias in &agent.aliases {
                 self.names.entry(fold(alias)).or_insert(number);
@@ -88,32 +94,24 @@ impl Index {
         self.urls.get(url).map(|number| self.agent(*number))
     }
 
-    /// The agents that have a tag, their skills' or the curator's.
-    pub fn by_tag(&self, tag: &str) -> impl ExactSizeIterator<Item = &Arc<Agent>> {
-        self.listed(self.tags.get(&fold(tag)))
+    /// The agents that have a tag, their skills' or the curator's, or one that means the same.
+    #[must_use]
+    pub fn by_tag(&self, tag: &str) -> Vec<&Arc<Agent>> {
+        let having = self.attributes.having(&Filter::one(Facet::Tag, tag), &self.synonyms);
+        having.iter().map(|number| self.agent(*number)).collect()
     }
 
     /// The agents that have all the tags; all agents when there are none.
     #[must_use]
-    pub fn by_tags<'a>(&self, tags: impl IntoIterator<Item = &'a str>) -> Vec<&Arc<Agent>> {
-        let mut lists: Vec<&[u32]> = tags
-            .into_iter()
-            .map(|tag| self.tags.get(&fold(tag)).map_or(&[][..], Vec::as_slice))
-            .collect();
-        lists.sort_by_key(|list| list.len());
-        let Some((shortest, others)) = lists.split_first() else {
-            return self.iter().collect();
-        };
-        shortest
-            .iter()
-            .filter(|number| others.iter().all(|list| list.binary_search(number).is_ok()))
-            .map(|number| self.agent(*number))
-            .collect()
+    pub fn by_tags<'a>(&self, tags: impl IntoIterator<Item = &'a str>) -> Vec<Arc<Agent>> {
+        let filters = tags.into_iter().map(|tag| Filter::one(Facet::Tag, tag)).collect();
+        let found = self.find(&Query { filters, ..Query::default() });
+        found.hits.into_iter().map(|hit| hit.agent).collect()
     }
 
     /// The agents that have a skill of this id.
     pub fn by_skill(&self, id: &str) -> impl ExactSizeIterator<Item = &Arc<Agent>> {
-        self.listed(self.skills.get(id))
+        self.attributes.list(Facet::Skill, id).iter().map(|number| self.agent(*number))
     }
 
     /// All agents.
@@ -135,12 +133,12 @@ impl Index {
 
     /// Every tag there is, in lower case, in no order; for hints.
     pub fn tags(&self) -> impl Iterator<Item = &str> {
-        self.tags.keys().map(String::as_str)
+        self.attributes.values(Facet::Tag)
     }
 
     /// Every skill id there is, in no order; for hints.
     pub fn skills(&self) -> impl Iterator<Item = &str> {
-        self.skills.keys().map(String::as_str)
+        self.attributes.values(Facet::Skill)
     }
 
     /// Every name and alias there is, in lower case, in no order; for hints.
@@ -152,28 +150,39 @@ impl Index {
     /// when the text has no words.
     #[must_use]
     pub fn search(&self, text: &str) -> Vec<Hit> {
-        if !text.contains(char::is_alphanumeric) {
-            let hit =
-                |agent: &Arc<Agent>| Hit { agent: agent.clone(), score: 0.0, matches: vec![] };
-            return self.iter().map(hit).collect();
-        }
-        let words = self.words.get_or_init(|| Words::of(self.agents.iter().map(AsRef::as_ref)));
-        let ranked = words.search(text).into_iter();
-        ranked
-            .map(|(number, score, matches)| Hit {
-                agent: self.agent(number).clone(),
-                score,
-                matches,
-            })
-            .collect()
+        self.find(&Query { text: text.to_owned(), ..Query::default() }).hits
     }
 
-    fn listed(&self, numbers: Option<&Vec<u32>>) -> impl ExactSizeIterator<Item = &Arc<Agent>> {
-        numbers.map_or(&[][..], Vec::as_slice).iter().map(|number| self.agent(*number))
+    /// The agents that fit a query.
+    #[must_use]
+    pub fn find(&self, query: &Query) -> Found {
+        find::find(self, query)
     }
 
-    fn agent(&self, number: u32) -> &Arc<Agent> {
+    /// Which tags mean the same.
+    #[must_use]
+    pub fn synonyms(&self) -> &Synonyms {
+        &self.synonyms
+    }
+
+    pub(crate) fn attributes(&self) -> &Attributes {
+        &self.attributes
+    }
+
+    pub(crate) fn terms(&self) -> &Terms {
+        self.terms.get_or_init(|| Terms::of(self.agents.iter().map(AsRef::as_ref)))
+    }
+
+    pub(crate) fn agent(&self, number: u32) -> &Arc<Agent> {
         &self.agents[number as usize]
+    }
+
+    pub(crate) fn standing(&self, number: u32) -> Standing {
+        self.standings[number as usize]
+    }
+
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.agents).map(|(number, _)| number)
     }
 }
 

@@ -8,7 +8,8 @@ use protocol::card::CardError;
 
 use crate::apply::{Missed, Wanted};
 use crate::catalog::{CardAt, Entry, Listing, folder_of};
-use crate::{Access, Cards, Details, Finding, Index, RegistryError, lint, name};
+use crate::signers::Signers;
+use crate::{Access, Cards, Details, Finding, Index, Policy, RegistryError, lint, name};
 
 /// How many cards are fetched at once.
 const FETCHES: usize = 16;
@@ -20,9 +21,18 @@ pub(crate) struct Taken {
     pub(crate) missed: Vec<Missed>,
 }
 
+/// What cards are taken in with.
+#[derive(Clone, Copy)]
+pub(crate) struct Intake<'a> {
+    pub(crate) cards: &'a Cards,
+    pub(crate) signers: &'a Signers,
+    pub(crate) policy: &'a Policy,
+    pub(crate) index: &'a Index,
+}
+
 /// Reads the cards of a list, as many at once as [`FETCHES`]; the order stays.
-pub(crate) async fn take(listing: &Listing, cards: &Cards, index: &Index) -> Taken {
-    let fetches = listing.entries.iter().map(|entry| read_entry(listing, entry, cards, index));
+pub(crate) async fn take(listing: &Listing, intake: Intake<'_>) -> Taken {
+    let fetches = listing.entries.iter().map(|entry| read_entry(listing, entry, intake));
     let outcomes: Vec<_> = stream::iter(fetches).buffered(FETCHES).collect().await;
     let mut taken = Taken::default();
     for (entry, outcome) in listing.entries.iter().zip(outcomes) {
@@ -34,14 +44,50 @@ pub(crate) async fn take(listing: &Listing, cards: &Cards, index: &Index) -> Tak
     taken
 }
 
+/// Looks at the cards of agents again, as many at once as [`FETCHES`]; those that came from a file
+/// have nowhere to be looked at.
+pub(crate) async fn take_again(agents: &[Again], intake: Intake<'_>) -> Taken {
+    let fetches = agents.iter().map(|it| take_url(&it.asked_url, Some(&it.name), None, intake));
+    let outcomes: Vec<_> = stream::iter(fetches).buffered(FETCHES).collect().await;
+    let mut taken = Taken::default();
+    for (agent, outcome) in agents.iter().zip(outcomes) {
+        match outcome {
+            Ok(wanted) => taken.wanted.push(wanted),
+            Err(error) => taken.missed.push(Missed {
+                label: agent.name.clone(),
+                name: Some(agent.name.clone()),
+                asked_url: agent.asked_url.clone(),
+                why: error.to_string(),
+            }),
+        }
+    }
+    taken
+}
+
+/// An agent whose card is looked at again.
+pub(crate) struct Again {
+    pub(crate) name: String,
+    pub(crate) asked_url: String,
+}
+
+/// What becomes of an agent that is to be looked at and came from a file.
+pub(crate) fn nowhere(agent: Again) -> Missed {
+    Missed {
+        label: agent.name.clone(),
+        name: Some(agent.name),
+        asked_url: String::new(),
+        why: "its card came from a file; add or apply the file again".to_owned(),
+    }
+}
+
 /// Reads the card at a URL.
 pub(crate) async fn take_url(
     url: &str,
     asked_name: Option<&str>,
     details: Option<Details>,
-    cards: &Cards,
-    index: &Index,
+    intake: Intake<'_>,
 ) -> Result<Wanted, RegistryError> {
+    let Intake { cards, index, .. } = intake;
     let access = access(url, asked_name, details.as_ref(), index);
     let fetched = if access.credentials.is_empty() {
         cards.get_now(url).await?
@@ -54,8 +100,10 @@ pub(crate) async fn take_url(
             known_name(index, &fetched.url, url).map_or_else(|| name_of(&fetched.card.name), Ok)?
         }
     };
+    let trust = intake.signers.check(intake.policy, &fetched.text, Some(&fetched.url)).await;
     Ok(Wanted {
         name,
+        trust,
         asked_url: url.to_owned(),
         url: fetched.url.clone(),
         raw: fetched.raw.clone(),
@@ -78,14 +126,13 @@ fn access(url: &str, name: Option<&str>, details: Option<&Details>, index: &Inde
 async fn read_entry(
     listing: &Listing,
     entry: &Entry,
-    cards: &Cards,
-    index: &Index,
+    intake: Intake<'_>,
 ) -> Result<Wanted, RegistryError> {
     // A catalog says everything about its agents; a list of cards says nothing beside them.
     let details = listing.is_catalog.then(|| entry.details.clone());
     let asked_name = entry.name.as_deref();
     let raw = match &entry.card {
-        CardAt::Url(url) => return take_url(url, asked_name, details, cards, index).await,
+        CardAt::Url(url) => return take_url(url, asked_name, details, intake).await,
         CardAt::Here { card, .. } => card.clone(),
         CardAt::File(path) => read_file(&listing.source, path).await?,
     };
@@ -96,8 +143,9 @@ async fn read_entry(
         let place = |it: Finding| it.placed(&listing.source, &listing.root, pointer);
         findings = findings.into_iter().map(place).collect();
     }
+    let trust = intake.signers.check(intake.policy, raw.to_string().as_bytes(), None).await;
     let (asked_url, url) = (String::new(), String::new());
-    Ok(Wanted { name, asked_url, url, raw, card, details, findings })
+    Ok(Wanted { name, asked_url, url, raw, card, details, findings, trust })
 }
 
 async fn read_file(catalog: &Source, path: &str) -> Result<serde_json::Value, RegistryError> {

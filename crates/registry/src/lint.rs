@@ -35,6 +35,19 @@ impl Finding {
             .help(self.help.clone())
     }
 
+    /// What there is to say of a card that cannot be read, and so cannot be looked over: why.
+    #[must_use]
+    pub fn unreadable(why: String) -> Self {
+        Self {
+            code: "card::unreadable",
+            severity: Severity::Error,
+            pointer: String::new(),
+            message: why,
+            help: "its author has to mend it".to_owned(),
+            place: None,
+        }
+    }
+
     /// Notes the place in the file the card stands in; `prefix` as for [`Finding::to_diagnostic`].
     #[must_use]
     pub(crate) fn placed(mut self, source: &Source, file: &Node, prefix: &str) -> Self {

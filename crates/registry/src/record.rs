@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::{AccountId, Expect, Row, Table, Tags, Version, Write};
 
-use crate::{Access, Agent, CardDigest, Curation, History, RegistryError};
+use crate::{
+    Access, Agent, CardDigest, Curation, Decision, Drift, History, Policy, RegistryError, Tier,
+    TransitionError, Trust,
+};
 
 /// Where records are kept.
 pub const AGENTS: Table = Table::new("agents");
@@ -51,6 +54,24 @@ pub struct Record {
     pub digest: CardDigest,
     /// When this version of the card was first seen.
     pub card_since: Timestamp,
+    /// Which version of the card this is, counted from 1.
+    #[serde(default = "first")]
+    pub version: u32,
+    /// How it differs from the version before; nothing for the first.
+    #[serde(default)]
+    pub drift: Option<Drift>,
+    /// What the card's signatures are worth.
+    #[serde(default)]
+    pub trust: Trust,
+    /// When its approval has to be reviewed.
+    #[serde(default)]
+    pub review_by: Option<Timestamp>,
+    /// Whether it lost an approval, which only a person gives back.
+    #[serde(default)]
+    pub is_held: bool,
+    /// What was seen of the agent.
+    #[serde(default)]
+    pub tier: Option<Tier>,
     /// What was said of the agent beside its card.
     pub details: Details,
     /// The catalog that lists it and may remove it.
@@ -64,14 +85,67 @@ impl Record {
     pub(crate) fn new(name: String, card: Value, digest: CardDigest, history: History) -> Self {
         let card_since = history.changes()[0].by.at;
         let (url, details, catalog) = (String::new(), Details::default(), None);
-        let asked_url = String::new();
-        Self { v: 1, name, url, asked_url, card, digest, card_since, details, catalog, history }
+        Self {
+            v: 1,
+            name,
+            url,
+            asked_url: String::new(),
+            card,
+            digest,
+            card_since,
+            version: first(),
+            drift: None,
+            trust: Trust::default(),
+            review_by: None,
+            is_held: false,
+            tier: None,
+            details,
+            catalog,
+            history,
+        }
     }
 
     /// How the agent stands.
     #[must_use]
     pub fn standing(&self) -> Curation {
         self.history.standing()
+    }
+
+    /// Moves the agent to another standing, as a person decided. Returns whether anything changed.
+    pub(crate) fn move_to(
+        &mut self,
+        to: Curation,
+        by: Decision,
+        policy: &Policy,
+    ) -> Result<bool, TransitionError> {
+        let at = by.at;
+        let is_moved = self.history.transition(to, by)?;
+        if is_moved {
+            self.is_held = false;
+            self.review_by = (to == Curation::Approved).then(|| policy.review_after(at)).flatten();
+        }
+        Ok(is_moved)
+    }
+
+    /// Takes an approval back until a person has looked at the agent. Others stay as they are.
+    pub(crate) fn hold(&mut self, by: Decision) {
+        if !self.standing().is_bindable() {
+            return;
+        }
+        let moved = self.history.transition(Curation::Proposed, by);
+        moved.expect("what can be bound can be proposed again");
+        self.review_by = None;
+        self.is_held = true;
+    }
+
+    /// Approves what the rules of the directory approve. Returns whether they do.
+    pub(crate) fn settle(&mut self, policy: &Policy, at: Timestamp) -> bool {
+        let Some(why) = policy.approves(self) else { return false };
+        let by = Decision { who: "policy".to_owned(), why, at };
+        let moved = self.history.transition(Curation::Approved, by);
+        moved.expect("what is proposed can be approved");
+        self.review_by = policy.review_after(at);
+        true
     }
 
     /// The card, read through the one model.
@@ -96,6 +170,8 @@ impl Record {
             digest: self.digest,
             url: self.url.clone(),
             curation: self.standing(),
+            signed: self.trust.signed,
+            tier: self.tier,
             tags: details.tags,
             aliases: details.aliases,
             owner: details.owner,
@@ -130,6 +206,10 @@ impl Record {
             expect,
         }
     }
+}
+
+fn first() -> u32 {
+    1
 }
 
 /// A record and the version it was read in.

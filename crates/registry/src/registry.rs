@@ -6,11 +6,18 @@ use protocol::outbound::Outbound;
 use store::{AccountId, Expect, PageQuery, Row, Store, StoreError};
 use tokio::sync::Mutex;
 
+mod curating;
+mod versions;
+
+pub use versions::Difference;
+
 use crate::apply::{self, Change, Request, Step, Wanted};
+use crate::intake::Intake;
 use crate::record::{AGENTS, Record, Stored};
+use crate::signers::Signers;
 use crate::{
-    Agent, ApplyOptions, Cards, Curation, Decision, Details, Index, RegistryError, Report, catalog,
-    intake, name,
+    Agent, ApplyOptions, Cards, Details, Index, Policy, RegistryError, Report, catalog, intake,
+    name,
 };
 
 /// What was taken out of the directory.
@@ -34,6 +41,8 @@ pub struct Registry {
     store: Arc<dyn Store>,
     account: AccountId,
     cards: Cards,
+    signers: Signers,
+    policy: RwLock<Arc<Policy>>,
     index: RwLock<Arc<Index>>,
     /// One change at a time in this process; the versions of rows guard against other processes.
     changing: Mutex<()>,
@@ -50,8 +59,15 @@ impl Registry {
         outbound: Outbound,
         account: AccountId,
     ) -> Result<Self, RegistryError> {
-        let (cards, index) = (Cards::new(outbound), RwLock::default());
-        let registry = Self { store, account, cards, index, changing: Mutex::default() };
+        let registry = Self {
+            store,
+            account,
+            signers: Signers::new(outbound.clone()),
+            cards: Cards::new(outbound),
+            policy: RwLock::default(),
+            index: RwLock::default(),
+            changing: Mutex::default(),
+        };
         registry.reload().await?;
         Ok(registry)
     }
@@ -62,6 +78,7 @@ impl Registry {
     /// Those of [`Registry::open`]; the former index stays.
     pub async fn reload(&self) -> Result<(), RegistryError> {
         let _only = self.changing.lock().await;
+        self.reload_policy().await?;
         let mut agents = Vec::new();
         for row in self.rows(None).await? {
             match Record::of_row(&row).and_then(|stored| stored.record.to_agent()) {
@@ -69,7 +86,7 @@ impl Registry {
                 Err(error) => tracing::warn!(agent = row.key, %error, "an agent is left out"),
             }
         }
-        self.swap(Index::new(agents));
+        self.swap(self.index_of(agents));
         Ok(())
     }
 
@@ -109,6 +126,15 @@ impl Registry {
         Ok(self.stored(name).await?.record)
     }
 
+    /// Everything kept of all agents, in the order of their names.
+    ///
+    /// # Errors
+    /// [`RegistryError::Store`], [`RegistryError::Damaged`].
+    pub async fn records(&self) -> Result<Vec<Record>, RegistryError> {
+        let rows = self.rows(None).await?;
+        rows.iter().map(|row| Ok(Record::of_row(row)?.record)).collect()
+    }
+
     /// Takes in the agent at a URL, or looks at its card again. Without a name it gets that of its
     /// card; without details, what is known beside the card stays.
     ///
@@ -125,10 +151,12 @@ impl Registry {
         if let Some(problem) = asked_name.and_then(name::problem) {
             return Err(RegistryError::Name { problem });
         }
-        let index = self.index();
-        let wanted = intake::take_url(url, asked_name, details, &self.cards, &index).await?;
-        let wanted = [wanted];
-        self.take_in(&Request { wanted: &wanted, missed: &[], catalog: None, options }).await
+        let (index, policy) = (self.index(), self.policy());
+        let intake = self.intake(&index, &policy);
+        let wanted = [intake::take_url(url, asked_name, details, intake).await?];
+        let (missed, catalog) = (&[], None);
+        let policy = &policy;
+        self.take_in(&Request { wanted: &wanted, missed, catalog, options, policy }).await
     }
 
     /// Takes in what a file lists (a catalog, a list of cards or one card) beside what is there.
@@ -158,34 +186,6 @@ impl Registry {
         self.take_file(source, true, options).await
     }
 
-    /// Moves an agent to another standing; a move to where it stands already changes nothing.
-    ///
-    /// # Errors
-    /// [`RegistryError::UnknownAgent`], [`RegistryError::Transition`], [`RegistryError::Store`],
-    /// [`RegistryError::Contended`].
-    pub async fn transition(
-        &self,
-        name: &str,
-        to: Curation,
-        by: &Decision,
-    ) -> Result<Record, RegistryError> {
-        let _only = self.changing.lock().await;
-        for _ in 0..TRIES {
-            let Stored { mut record, version } = self.stored(name).await?;
-            let moved = record.history.transition(to, by.clone());
-            let is_moved = moved
-                .map_err(|cause| RegistryError::Transition { name: record.name.clone(), cause })?;
-            if !is_moved {
-                return Ok(record);
-            }
-            let change = Change::Put(Box::new(record.clone()), Expect::Version(version));
-            if self.commit(&[change]).await? {
-                return Ok(record);
-            }
-        }
-        Err(RegistryError::Contended)
-    }
-
     /// Takes an agent out of the directory with its history. A catalog that still lists it brings
     /// it back; to keep it out, reject it.
     ///
@@ -197,6 +197,7 @@ impl Registry {
             let row = self.row(name).await?;
             let change = Change::Delete(row.key.clone(), Expect::Version(row.version));
             if self.commit(&[change]).await? {
+                self.forget_versions(&row.key).await?;
                 let record = Record::of_row(&row).ok().map(|stored| stored.record);
                 return Ok(Removed { name: row.key, record });
             }
@@ -212,14 +213,20 @@ impl Registry {
     ) -> Result<Report, RegistryError> {
         let listing = catalog::read(source)?;
         let catalog = catalog_of(&listing.source).filter(|_| is_whole && listing.is_catalog);
-        let taken = intake::take(&listing, &self.cards, &self.index()).await;
+        let (index, policy) = (self.index(), self.policy());
+        let taken = intake::take(&listing, self.intake(&index, &policy)).await;
         let request = Request {
             wanted: &taken.wanted,
             missed: &taken.missed,
             catalog: catalog.as_deref(),
             options,
+            policy: &policy,
         };
         self.take_in(&request).await
+    }
+
+    fn intake<'a>(&'a self, index: &'a Index, policy: &'a Policy) -> Intake<'a> {
+        Intake { cards: &self.cards, signers: &self.signers, policy, index }
     }
 
     async fn take_in(&self, request: &Request<'_>) -> Result<Report, RegistryError> {
@@ -289,11 +296,29 @@ impl Registry {
         if changes.is_empty() {
             return Ok(true);
         }
+        let index = self.changed(changes)?;
+        match self.store.commit(apply::batch(changes, &self.account)).await {
+            Ok(()) => {}
+            Err(StoreError::Conflict(_)) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+        self.swap(index);
+        Ok(true)
+    }
+
+    /// The index after these changes.
+    fn changed(&self, changes: &[Change]) -> Result<Index, RegistryError> {
+        let index = self.index();
+        if let [Change::Put(record, _)] = changes
+            && let Some(index) = index.replacing(Arc::new(record.to_agent()?))
+        {
+            return Ok(index);
+        }
         let mut agents: BTreeMap<String, Arc<Agent>> =
-            self.index().iter().map(|agent| (agent.name.clone(), agent.clone())).collect();
+            index.iter().map(|agent| (agent.name.clone(), agent.clone())).collect();
         for change in changes {
             match change {
-                Change::Put(record, _) => {
+                Change::Put(record, _) | Change::PutCard(record, _) => {
                     agents.insert(record.name.clone(), Arc::new(record.to_agent()?));
                 }
                 Change::Delete(name, _) => {
@@ -301,13 +326,11 @@ impl Registry {
                 }
             }
         }
-        match self.store.commit(apply::batch(changes, &self.account)).await {
-            Ok(()) => {}
-            Err(StoreError::Conflict(_)) => return Ok(false),
-            Err(error) => return Err(error.into()),
-        }
-        self.swap(Index::new(agents.into_values()));
-        Ok(true)
+        Ok(self.index_of(agents.into_values()))
+    }
+
+    fn index_of(&self, agents: impl IntoIterator<Item = Arc<Agent>>) -> Index {
+        Index::with_synonyms(agents, self.policy().to_synonyms())
     }
 
     fn swap(&self, index: Index) {

@@ -1,6 +1,9 @@
-//! Our Agent Card: one skill for each workflow.
+//! Our Agent Cards: one with a skill for each workflow, and one for each workflow as an agent of its own.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use planner::Workflow;
 use protocol::{
@@ -9,38 +12,95 @@ use protocol::{
     v1::{AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill},
 };
 
-use crate::{Delegation, Workflows};
+use crate::{Declared, Delegation, Workflows, access::Showing};
 
 const TEXT: &str = "text/plain";
 const JSON: &str = "application/json";
 
-/// The card of an orchestrator of these workflows that is reached at `public_url`.
-pub(crate) fn card(workflows: &Workflows, delegation: &Delegation, public_url: &str) -> AgentCard {
-    AgentCard {
-        name: "Convoke".to_owned(),
-        description: "Runs workflows over other agents; each skill is one workflow.".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        supported_interfaces: interfaces(public_url),
-        capabilities: Some(AgentCapabilities {
-            streaming: Some(true),
-            push_notifications: Some(true),
-            extensions: vec![extension()],
-            extended_agent_card: Some(false),
-        }),
-        default_input_modes: defaults(workflows, Workflow::input_modes),
-        default_output_modes: defaults(workflows, Workflow::output_modes),
-        skills: workflows
-            .iter()
-            .map(|workflow| skill(workflow))
-            .chain(delegation.skill())
-            .collect(),
-        ..AgentCard::default()
+/// Makes the cards of one server.
+#[derive(Clone, Copy)]
+pub(crate) struct Cards<'a> {
+    pub(crate) delegation: &'a Delegation,
+    pub(crate) declared: &'a Declared,
+    /// Where clients reach it.
+    pub(crate) public_url: &'a str,
+    /// What they say of who may call.
+    pub(crate) showing: &'a Showing,
+}
+
+impl Cards<'_> {
+    /// The card of an orchestrator of these workflows.
+    pub(crate) fn of_all(self, workflows: &Workflows) -> AgentCard {
+        AgentCard {
+            name: "Convoke".to_owned(),
+            description: "Runs workflows over other agents; each skill is one workflow.".to_owned(),
+            default_input_modes: defaults(workflows, Workflow::input_modes),
+            default_output_modes: defaults(workflows, Workflow::output_modes),
+            skills: self.skills(workflows).collect(),
+            ..self.frame("", vec![extension()])
+        }
+    }
+
+    /// The cards of its workflows, and of passing Messages on, as agents of their own: each by the tenant that
+    /// leads to it.
+    pub(crate) fn of_tenants(self, workflows: &Workflows) -> BTreeMap<String, Arc<AgentCard>> {
+        let card = |skill: AgentSkill| (skill.id.clone(), Arc::new(self.of_one(&skill)));
+        self.skills(workflows).map(card).collect()
+    }
+
+    /// The card of the one to which a tenant leads.
+    pub(crate) fn of_tenant(self, tenant: &str, workflows: &Workflows) -> Option<AgentCard> {
+        let skill = self.skills(workflows).find(|skill| skill.id == tenant)?;
+        Some(self.of_one(&skill))
+    }
+
+    fn skills(self, workflows: &Workflows) -> impl Iterator<Item = AgentSkill> {
+        workflows.iter().map(|workflow| skill(workflow)).chain(self.delegation.skill())
+    }
+
+    /// The card of an agent that has one skill.
+    fn of_one(self, skill: &AgentSkill) -> AgentCard {
+        AgentCard {
+            name: skill.name.clone(),
+            description: skill.description.clone(),
+            default_input_modes: or_anything(skill.input_modes.clone()),
+            default_output_modes: or_anything(skill.output_modes.clone()),
+            skills: vec![skill.clone()],
+            ..self.frame(&skill.id, Vec::new())
+        }
+    }
+
+    /// What all cards have in common.
+    fn frame(self, tenant: &str, extensions: Vec<AgentExtension>) -> AgentCard {
+        let required = self.declared.required_extensions.iter().map(|uri| AgentExtension {
+            uri: uri.clone(),
+            required: true,
+            ..AgentExtension::default()
+        });
+        let mut card = AgentCard {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            supported_interfaces: interfaces(self.public_url, tenant),
+            capabilities: Some(AgentCapabilities {
+                streaming: Some(self.declared.streaming),
+                push_notifications: Some(self.declared.push_notifications),
+                extensions: extensions.into_iter().chain(required).collect(),
+                extended_agent_card: Some(false),
+            }),
+            ..AgentCard::default()
+        };
+        self.showing.declare(&mut card);
+        card
     }
 }
 
-/// Where the orchestrator is reached, in the order of preference; all on one port.
-fn interfaces(public_url: &str) -> Vec<AgentInterface> {
-    Binding::ALL.map(|binding| protocol::server::interface(binding, public_url)).into()
+/// Where an agent is reached, in the order of preference; all on one port.
+fn interfaces(public_url: &str, tenant: &str) -> Vec<AgentInterface> {
+    let tenant = tenant.to_owned();
+    let interface = |binding| AgentInterface {
+        tenant: tenant.clone(),
+        ..protocol::server::interface(binding, public_url)
+    };
+    Binding::ALL.map(interface).into()
 }
 
 fn extension() -> AgentExtension {
@@ -82,4 +142,9 @@ fn defaults(workflows: &Workflows, of: impl Fn(&Workflow) -> Vec<String>) -> Vec
     let modes: BTreeSet<String> =
         unsaid.iter().map(ToString::to_string).chain(by_workflow.into_iter().flatten()).collect();
     modes.into_iter().collect()
+}
+
+/// Text and data where one workflow does not say.
+fn or_anything(modes: Vec<String>) -> Vec<String> {
+    if modes.is_empty() { [TEXT, JSON].map(str::to_owned).into() } else { modes }
 }

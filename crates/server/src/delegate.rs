@@ -107,7 +107,9 @@ fn relay(selector: &Value) -> Result<Arc<Workflow>, String> {
     if selector.get("url").is_some() {
         return Err("names a URL; agents are named as the directory knows them".to_owned());
     }
-    let steps = json!({ NAME: { "agent": selector, "timeout": TIMEOUT } });
+    // Whether to try again is up to the client, who is told what the agent answers.
+    let step = json!({ "agent": selector, "timeout": TIMEOUT, "retry": { "attempts": 1 } });
+    let steps = json!({ NAME: step });
     // JSON is YAML.
     let file = json!({ "convoke": 1, "name": NAME, "timeout": TIMEOUT, "steps": steps });
     let checked = planner::check(&Source::new(NAME, &file.to_string()));

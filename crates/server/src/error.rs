@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use executor::{ExecutorError, ReplyError, RunId};
+use executor::{ExecutorError, ReplyError, RunId, run::Refusal};
+use planner::{ErrorClass, StepError};
 use protocol::{
     error::{Error, ErrorKind},
     model::metadata,
 };
 use store::{Invalid, StoreError};
+
+use crate::access::AccessError;
 
 /// When to try again while all runs that may be kept are: runs take seconds and more.
 const RETRY: Duration = Duration::from_secs(5);
@@ -52,6 +55,44 @@ fn reply(refused: &ReplyError) -> Error {
         }
         // It is looked for before it is delivered: unreachable but for a Message that came twice at once.
         ReplyError::Repeated | ReplyError::Unknown => Error::unavailable(refused.to_string(), None),
+    }
+}
+
+/// A caller who may not do this.
+pub(crate) fn refused(why: &AccessError) -> Error {
+    match why {
+        AccessError::NoCredentials(_) | AccessError::BadCredentials(_) => {
+            Error::new(ErrorKind::Unauthenticated, why.to_string())
+        }
+        AccessError::Unknown(_) => Error::unavailable(why.to_string(), Some(RETRY)),
+        AccessError::Scope { scope, .. } => {
+            Error::new(ErrorKind::PermissionDenied, why.to_string())
+                .with_metadata("scope", scope.to_string())
+        }
+    }
+}
+
+/// What the client of a relay is told when its agent made no Task: the agent's own error as it answered it. What went
+/// wrong on the way there is an error of ours, and so is it when the agent does not take our credentials: those of
+/// the client are not in question.
+pub(crate) fn relayed(refusal: Option<&Refusal>, failed: &StepError) -> Error {
+    let message = failed.message.as_str();
+    match (refusal, failed.class) {
+        (Some(refusal), _) => answered(refusal),
+        (None, ErrorClass::Unavailable | ErrorClass::Timeout) => Error::unavailable(message, None),
+        (None, ErrorClass::RateLimited) => Error::resource_exhausted(message, None),
+        (None, ErrorClass::Invalid) => Error::new(ErrorKind::InvalidParams, message),
+        (None, _) => Error::internal(message),
+    }
+}
+
+/// What an agent answered to a Message, to the client of its relay.
+pub(crate) fn answered(refusal: &Refusal) -> Error {
+    match refusal.kind() {
+        Some(ErrorKind::Unauthenticated | ErrorKind::PermissionDenied) | None => {
+            refusal.error(ErrorKind::Internal)
+        }
+        Some(kind) => refusal.error(kind),
     }
 }
 

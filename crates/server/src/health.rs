@@ -71,7 +71,7 @@ mod tests {
     use store::{AccountId, OpenOptions, SqliteStore, Store};
 
     use super::*;
-    use crate::{Delegation, PushParts, PushSettings, Workflows};
+    use crate::{Declared, Delegation, PushParts, PushSettings, Workflows, access::Showing};
 
     async fn answered(health: &Arc<Health>) -> (StatusCode, serde_json::Value) {
         let (head, body) = ready(State(Arc::clone(health))).await.into_parts();
@@ -86,15 +86,17 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(store);
         let outbound = Outbound::new(Policy::loopback()).unwrap();
         let account = AccountId::new("local");
-        let executor = Executor::open(Arc::clone(&store), outbound.clone(), account.clone()).await;
+        let executor = Executor::open(Arc::clone(&store), outbound.clone(), account).await;
         let executor = Arc::new(executor.unwrap());
-        let parts = PushParts { store, account, outbound, folder: folder.path().to_owned() };
+        let parts = PushParts { store, outbound, folder: folder.path().to_owned() };
         let settings = PushSettings::default();
         let push = Push::open(parts, executor.runs(), "http://localhost", settings).unwrap();
         let offer = Arc::new(Offer::new(
             Workflows::default(),
             Delegation::Off,
+            Declared::default(),
             "http://localhost".to_owned(),
+            Showing::default(),
         ));
         let health =
             Arc::new(Health { executor: Arc::clone(&executor), offer, push: Arc::new(push) });

@@ -3,6 +3,7 @@
 //! An [`Orchestrator`] is an [`protocol::service::A2aService`]: SendMessage starts a run or answers a pause of
 //! one, and whoever asks for a Task reads the journal of its run. The id of a Task is the id of its run.
 
+pub mod access;
 mod bind;
 mod callbacks;
 mod card;
@@ -10,12 +11,14 @@ mod delegate;
 mod drive;
 mod error;
 mod folder;
+mod follow;
 mod health;
 mod hosts;
 mod intake;
 mod listing;
 pub mod local;
 mod media;
+mod names;
 mod offer;
 mod orchestrator;
 mod private;
@@ -29,6 +32,7 @@ mod view;
 pub mod webhook;
 mod workflows;
 
+pub use access::{Access, PublicSkills};
 pub use bind::{BindError, bind};
 pub use callbacks::CALLBACKS;
 pub use delegate::Delegation;
@@ -37,5 +41,5 @@ pub use hosts::Hosts;
 pub use orchestrator::{Offering, Orchestrator, Parts};
 pub use push::{DeliveryReport, DeliveryState, Position, PushParts, deliveries, retry_deliveries};
 pub use serve::{ServeError, serve};
-pub use settings::{PushSettings, Settings};
+pub use settings::{Declared, PushSettings, Settings};
 pub use workflows::Workflows;

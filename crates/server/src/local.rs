@@ -4,7 +4,7 @@
 //! under which key, into the file `endpoint` of the folder: whoever can read that file can read the folder. A
 //! command that finds the folder in use asks there instead. It reads what is stored as if it had opened the folder
 //! ([`Ask::Entries`] to [`Ask::Blob`]), and what has to be done to a run that is being driven it hands over
-//! ([`Ask::Reply`], [`Ask::Cancel`]). Nothing else can be written.
+//! ([`Ask::Reply`], [`Ask::Cancel`]), as what concerns webhooks and API keys. Nothing else can be written.
 //!
 //! Every request is a POST to `/` with an [`Ask`] as JSON and the key as a bearer token:
 //!
@@ -34,7 +34,7 @@ pub use self::{
 };
 
 /// Version of what is spoken here. Another one is not understood.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// How long a wait for news lasts at most; who wants to wait longer asks again.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(30);

@@ -1,40 +1,37 @@
-//! Convoke as an A2A agent: what each operation does.
+//! Convoke as an A2A agent: what it is made of, and what its operations have in common.
 
-use std::{collections::VecDeque, convert::Infallible, future::Future, sync::Arc, time::Duration};
+mod operations;
 
-use async_trait::async_trait;
+use std::{convert::Infallible, future::Future, sync::Arc, time::Duration};
+
 use axum::Router;
-use executor::{Executor, ExecutorError, RunId, TaskRecord};
-use futures_util::{StreamExt as _, stream};
+use executor::{Executor, ExecutorError, RunId, Runs, TaskRecord};
 use protocol::{
     error::Error,
-    service::{A2aService, Call, EventStream},
-    v1::{
-        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-        GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, Message, SendMessageRequest, SendMessageResponse,
-        StreamResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
-    },
+    service::{Call, EventStream},
+    v1::{Message, SendMessageRequest},
 };
 use registry::Registry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Folder, PushParts, ServeError, Settings, Workflows, callbacks,
-    error::{ended, wire},
+    Access, Folder, PushParts, ServeError, Settings, Workflows,
+    access::{Principal, Showing, gate},
+    callbacks,
+    error::wire,
     folder::LOOK,
-    listing,
+    follow::events,
+    names,
     offer::Offer,
     push::Push,
     receive::Receiver,
     relay,
     tail::Tail,
-    view::{self, Extent},
+    view::Extent,
 };
 
-/// How long CancelTask waits for the end: the grace that remote Tasks have to confirm it, and some more.
-const CANCEL_PATIENCE: Duration = Duration::from_secs(15);
+/// How long an answer in a relay is waited for to reach the agent, before the Task is shown as it is.
+const TAKE_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What an orchestrator is made of.
 pub struct Parts {
@@ -48,6 +45,8 @@ pub struct Parts {
     pub public_url: String,
     /// What delivers notifications.
     pub push: PushParts,
+    /// Which credentials callers need.
+    pub access: Access,
     /// What its operator decides.
     pub settings: Settings,
     /// Ends calls that wait.
@@ -83,7 +82,8 @@ impl Orchestrator {
     /// # Errors
     /// [`ServeError::Keys`] when there is no key to sign notifications with.
     pub fn new(parts: Parts) -> Result<Self, ServeError> {
-        let Parts { executor, registry, offering, public_url, push, mut settings, stop } = parts;
+        let Parts { executor, registry, offering, public_url, push, access, mut settings, stop } =
+            parts;
         let secret = settings.callback_secret.take();
         let callbacks = executor.callbacks().map(|callbacks| {
             let outbound = push.outbound.clone();
@@ -96,7 +96,10 @@ impl Orchestrator {
             Offering::Folder(folder) => (folder.workflows(), Some(folder)),
         };
         let delegation = std::mem::take(&mut settings.delegation);
-        let offer = Arc::new(Offer::new(workflows, delegation, public_url));
+        let declared = std::mem::take(&mut settings.declared);
+        let public_skills = std::mem::take(&mut settings.public_skills);
+        let showing = Showing { access, public_skills };
+        let offer = Arc::new(Offer::new(workflows, delegation, declared, public_url, showing));
         let remember = settings.remember;
         let receiver = Arc::new(Receiver { executor, registry, offer, remember });
         let (push, tasks) = (Arc::new(push), TaskTracker::new());
@@ -118,7 +121,7 @@ impl Orchestrator {
                     Ok((looked, has_changed)) => {
                         folder = looked;
                         if has_changed {
-                            change(&offer, &folder);
+                            offer.follow(&folder);
                         }
                     }
                     Err(broken) => {
@@ -169,24 +172,57 @@ impl Orchestrator {
         })
     }
 
-    async fn receive(&self, call: &Call, request: SendMessageRequest) -> Result<Tail, Error> {
-        let (receiver, tenant) = (Arc::clone(&self.receiver), call.tenant.clone());
-        let (push, wanted) = (Arc::clone(&self.push), self.push.wanted(&request).await?);
+    /// Who has made a call.
+    fn caller(&self, call: &Call) -> Result<Arc<Principal>, Error> {
+        self.offer().access().caller(call, self.executor().account())
+    }
+
+    /// The runs of somebody's account.
+    fn runs(&self, caller: &Principal) -> Runs {
+        self.executor().runs().of(&caller.account)
+    }
+
+    /// Takes a Message, with the webhook that it brings.
+    async fn receive(
+        &self,
+        caller: &Arc<Principal>,
+        call: &Call,
+        request: SendMessageRequest,
+    ) -> Result<RunId, Error> {
+        if let Some(message) = &request.message {
+            names::check_context(&message.context_id)?;
+        }
+        let (receiver, call) = (Arc::clone(&self.receiver), call.clone());
+        let wanted = self.push.wanted(&caller.account, call.version, &request).await?;
+        let (push, by) = (Arc::clone(&self.push), Arc::clone(caller));
         let received = async move {
-            let id = receiver.receive(&tenant, request).await?;
+            let id = receiver.receive(&by, &call.tenant, &call.extensions, request).await?;
             // Nobody is told of the Task before its webhook is known. A crash in between leaves the client without
             // an answer, and its Message, sent again, finds the Task and registers the webhook.
             if let Some(wanted) = wanted {
-                push.register_for(&id, wanted).await?;
+                push.register_for(&by.account, &id, wanted).await?;
             }
             Ok(id)
         };
-        let id = self.to_its_end(received).await?;
-        self.tail(&id).await
+        self.to_its_end(received).await
     }
 
-    /// Withholds a relay until its agent has said something, and returns that when it is a Message of its own.
-    async fn answered(&self, tail: &mut Tail) -> Result<Option<Message>, Error> {
+    /// Waits a while for the word of a relay's agent on an answer.
+    async fn taken(&self, tail: &mut Tail, message_id: &str) -> Result<(), Error> {
+        let taken = tokio::time::timeout(TAKE_PATIENCE, relay::taken(tail, message_id));
+        match self.stop.run_until_cancelled(taken).await {
+            Some(Ok(taken)) => taken,
+            // It is kept, and goes on to the agent; the Task is answered as it is.
+            Some(Err(_)) | None => Ok(()),
+        }
+    }
+
+    /// Withholds a relay until its agent has said something of a Message, and returns that when it is a Message of its
+    /// own.
+    async fn answered(&self, tail: &mut Tail, said: &Said) -> Result<Option<Message>, Error> {
+        if said.is_answer {
+            self.taken(tail, &said.message_id).await?;
+        }
         self.waited(tail.heard()).await?;
         match &tail.record {
             TaskRecord::Run(recorded) => relay::direct(tail.runs(), recorded).await,
@@ -194,14 +230,25 @@ impl Orchestrator {
         }
     }
 
-    async fn tail(&self, id: &RunId) -> Result<Tail, Error> {
-        Tail::of(self.receiver.executor.runs(), id).await.map_err(wire)
+    async fn tail(&self, caller: &Principal, id: &RunId) -> Result<Tail, Error> {
+        Tail::of(self.runs(caller), id).await.map_err(wire)
     }
 
-    /// The Task of an id from outside.
-    async fn named(&self, id: &str) -> Result<Tail, Error> {
+    /// The Task of an id from outside, if it is one of the caller's.
+    async fn named(&self, caller: &Principal, id: &str) -> Result<Tail, Error> {
         let run: RunId = id.parse().map_err(|_| Error::task_not_found(id))?;
-        self.tail(&run).await
+        self.tail(caller, &run).await
+    }
+
+    /// Events for whoever made a call, for as long as they may have them.
+    async fn events(
+        &self,
+        caller: Arc<Principal>,
+        tail: Tail,
+        extent: Extent,
+    ) -> Result<EventStream, Error> {
+        let access = self.offer().access().clone();
+        Ok(gate::while_it_holds(access, caller, events(tail, extent).await?))
     }
 
     /// Waits as long as this process serves.
@@ -218,172 +265,19 @@ impl Orchestrator {
     }
 }
 
-#[async_trait]
-impl A2aService for Orchestrator {
-    fn card(&self, _call: &Call) -> Arc<AgentCard> {
-        Arc::clone(&self.offer().now().card)
-    }
-
-    async fn send_message(
-        &self,
-        call: &Call,
-        request: SendMessageRequest,
-    ) -> Result<SendMessageResponse, Error> {
-        let configuration = request.configuration.clone().unwrap_or_default();
-        let mut tail = self.receive(call, request).await?;
-        if let Some(message) = self.answered(&mut tail).await? {
-            return Ok(message.into());
-        }
-        if !configuration.return_immediately {
-            self.waited(tail.settled()).await?;
-        }
-        Ok(shown(&tail, Extent::with_history(configuration.history_length)).await?.into())
-    }
-
-    async fn send_streaming_message(
-        &self,
-        call: &Call,
-        request: SendMessageRequest,
-    ) -> Result<EventStream, Error> {
-        let configuration = request.configuration.clone().unwrap_or_default();
-        let mut tail = self.receive(call, request).await?;
-        if let Some(message) = self.answered(&mut tail).await? {
-            return Ok(stream::once(async { Ok(message.into()) }).boxed());
-        }
-        events(tail, Extent::with_history(configuration.history_length)).await
-    }
-
-    async fn get_task(&self, _call: &Call, request: GetTaskRequest) -> Result<Task, Error> {
-        let tail = self.named(&request.id).await?;
-        shown(&tail, Extent::with_history(request.history_length)).await
-    }
-
-    async fn list_tasks(
-        &self,
-        _call: &Call,
-        request: ListTasksRequest,
-    ) -> Result<ListTasksResponse, Error> {
-        listing::page(&self.receiver.executor.runs(), request).await
-    }
-
-    async fn cancel_task(&self, _call: &Call, request: CancelTaskRequest) -> Result<Task, Error> {
-        let mut tail = self.named(&request.id).await?;
-        if tail.is_over() {
-            return Err(not_cancelable(&tail.record));
-        }
-        let (receiver, id) = (Arc::clone(&self.receiver), tail.record.id().clone());
-        self.to_its_end(async move { receiver.cancel(&id).await }).await?;
-        let end = async {
-            match tokio::time::timeout(CANCEL_PATIENCE, tail.over()).await {
-                Ok(over) => over,
-                // The Task is on its way there; it is answered as it is.
-                Err(_) => Ok(()),
-            }
-        };
-        self.waited(end).await?;
-        match tail.record.state() {
-            // It was faster.
-            executor::RunState::Completed | executor::RunState::Failed => {
-                Err(not_cancelable(&tail.record))
-            }
-            _ => shown(&tail, Extent::with_history(None)).await,
-        }
-    }
-
-    async fn subscribe_to_task(
-        &self,
-        _call: &Call,
-        request: SubscribeToTaskRequest,
-    ) -> Result<EventStream, Error> {
-        let tail = self.named(&request.id).await?;
-        if tail.is_over() {
-            return Err(ended(tail.record.id(), tail.record.state()));
-        }
-        events(tail, Extent::with_history(None)).await
-    }
-
-    async fn create_task_push_notification_config(
-        &self,
-        _call: &Call,
-        request: TaskPushNotificationConfig,
-    ) -> Result<TaskPushNotificationConfig, Error> {
-        let tail = self.named(&request.task_id).await?;
-        self.push.register(&tail.record, request).await
-    }
-
-    async fn get_task_push_notification_config(
-        &self,
-        _call: &Call,
-        request: GetTaskPushNotificationConfigRequest,
-    ) -> Result<TaskPushNotificationConfig, Error> {
-        let tail = self.named(&request.task_id).await?;
-        self.push.get(tail.record.id(), &request.id).await
-    }
-
-    async fn list_task_push_notification_configs(
-        &self,
-        _call: &Call,
-        request: ListTaskPushNotificationConfigsRequest,
-    ) -> Result<ListTaskPushNotificationConfigsResponse, Error> {
-        let tail = self.named(&request.task_id).await?;
-        self.push.page(tail.record.id(), request).await
-    }
-
-    async fn delete_task_push_notification_config(
-        &self,
-        _call: &Call,
-        request: DeleteTaskPushNotificationConfigRequest,
-    ) -> Result<(), Error> {
-        let tail = self.named(&request.task_id).await?;
-        self.push.remove(tail.record.id(), &request.id).await
-    }
+/// A Message that is being taken.
+struct Said {
+    message_id: String,
+    /// Whether it goes to a Task that is there.
+    is_answer: bool,
 }
 
-/// Offers what a folder holds now, and says what is wrong with it.
-fn change(offer: &Offer, folder: &Folder) {
-    let workflows = folder.workflows();
-    tracing::info!(count = workflows.len(), "the folder of workflows has changed");
-    for problems in &workflows.broken {
-        tracing::warn!("a workflow file is not used as it is now:\n{problems}");
-    }
-    if let Some(why) = &workflows.unreadable {
-        tracing::warn!("{why}; the workflows stay as they were");
-    }
-    offer.change(workflows);
-}
-
-fn not_cancelable(record: &TaskRecord) -> Error {
-    Error::task_not_cancelable(record.id().as_str(), record.state().task_state().word())
-}
-
-async fn shown(tail: &Tail, extent: Extent) -> Result<Task, Error> {
-    view::task(tail.runs(), &tail.record, extent).await.map_err(wire)
-}
-
-/// The Task as it is, then what changes, until it ends. Dropping the stream stops nothing but itself.
-async fn events(tail: Tail, extent: Extent) -> Result<EventStream, Error> {
-    let first: StreamResponse = shown(&tail, extent).await?.into();
-    let state = (Some(tail), VecDeque::from([first]));
-    let events = stream::unfold(state, async |(tail, mut ready)| {
-        let mut tail = tail;
-        loop {
-            if let Some(next) = ready.pop_front() {
-                return Some((Ok(next), (tail, ready)));
-            }
-            let mut following = tail.take().filter(|tail| !tail.is_over())?;
-            match advance(&mut following).await {
-                Ok(updates) => {
-                    ready = updates.into();
-                    tail = Some(following);
-                }
-                Err(error) => return Some((Err(wire(error)), (None, ready))),
-            }
+impl Said {
+    fn of(request: &SendMessageRequest) -> Self {
+        let message = request.message.as_ref();
+        Self {
+            message_id: message.map(|it| it.message_id.clone()).unwrap_or_default(),
+            is_answer: message.is_some_and(|it| !it.task_id.is_empty()),
         }
-    });
-    Ok(events.boxed())
-}
-
-async fn advance(tail: &mut Tail) -> Result<Vec<StreamResponse>, ExecutorError> {
-    let event = tail.next().await?;
-    view::updates(tail.runs(), &tail.record, &event).await
+    }
 }

@@ -28,6 +28,7 @@ use protocol::{
         ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
         SendMessageRequest, TaskPushNotificationConfig,
     },
+    version::Version,
 };
 use store::{AccountId, Cursor, Seq, Store};
 use tokio::sync::Notify;
@@ -35,15 +36,15 @@ use uuid::Uuid;
 
 use self::{
     gates::Gates,
-    registration::Registration,
-    rows::{Known, Rows},
+    registration::{Registration, Spoken},
+    rows::{Address, Known, Rows},
 };
 pub(crate) use self::{keys::Keys, rows::PUSH};
 pub use self::{
     registration::{DeliveryState, Position},
     report::{DeliveryReport, deliveries, retry_deliveries},
 };
-use crate::{PushSettings, ServeError, error::wire};
+use crate::{PushSettings, ServeError, error::wire, names};
 
 /// Webhooks that one Task can have.
 const MOST: u64 = 32;
@@ -58,15 +59,13 @@ const TRIES: usize = 5;
 pub struct PushParts {
     /// The store.
     pub store: Arc<dyn Store>,
-    /// Whose Tasks.
-    pub account: AccountId,
     /// The client through which webhooks are called.
     pub outbound: Outbound,
     /// The folder for the keys that sign notifications.
     pub folder: PathBuf,
 }
 
-/// The webhooks of all Tasks.
+/// The webhooks of all Tasks of all accounts.
 pub(crate) struct Push {
     rows: Rows,
     runs: Runs,
@@ -75,8 +74,8 @@ pub(crate) struct Push {
     settings: PushSettings,
     backoff: Backoff,
     gates: Gates,
-    /// What is being delivered now, by the key of its row.
-    under_way: Mutex<HashMap<String, courier::Place>>,
+    /// What is being delivered now, by its row.
+    under_way: Mutex<HashMap<Address, courier::Place>>,
     /// There may be something to deliver.
     news: Notify,
 }
@@ -84,6 +83,7 @@ pub(crate) struct Push {
 /// A configuration that came with a Message, found to be good.
 pub(crate) struct Wanted {
     config: TaskPushNotificationConfig,
+    spoken: Spoken,
     /// What was known of the Task before the Message.
     from: Seq,
 }
@@ -100,7 +100,7 @@ impl Push {
         let keys = Keys::open(&parts.folder, settings.key_max_age)?;
         let signer = Signer::new(public_url.to_owned(), keys.ring());
         Ok(Self {
-            rows: Rows { store: parts.store, account: parts.account },
+            rows: Rows { store: parts.store },
             runs,
             sender: PushSender::new(parts.outbound).with_signer(signer),
             keys,
@@ -129,6 +129,8 @@ impl Push {
     /// comes of the Message.
     pub(crate) async fn wanted(
         &self,
+        account: &AccountId,
+        spoken: Version,
         request: &SendMessageRequest,
     ) -> Result<Option<Wanted>, Error> {
         let configuration = request.configuration.as_ref();
@@ -139,27 +141,34 @@ impl Push {
         self.check(&config, "configuration.taskPushNotificationConfig.").await?;
         let task = request.message.as_ref().map_or("", |message| message.task_id.as_str());
         let from = match task.parse::<RunId>() {
-            Ok(task) => self.runs.task(&task).await.map_err(wire)?.seq(),
+            Ok(task) => self.runs.of(account).task(&task).await.map_err(wire)?.seq(),
             // A new Task, of which everything is told; or one that the Message will be refused for.
             Err(_) => Seq::ZERO,
         };
-        Ok(Some(Wanted { config, from }))
+        Ok(Some(Wanted { config, spoken: Spoken(spoken), from }))
     }
 
     /// Registers what came with the Message of a Task. When the same comes again, it is the same registration.
-    pub(crate) async fn register_for(&self, task: &RunId, wanted: Wanted) -> Result<(), Error> {
-        let Wanted { mut config, from } = wanted;
+    pub(crate) async fn register_for(
+        &self,
+        account: &AccountId,
+        task: &RunId,
+        wanted: Wanted,
+    ) -> Result<(), Error> {
+        let Wanted { mut config, spoken, from } = wanted;
         config.task_id = task.to_string();
         if config.id.is_empty() {
             let json = serde_json::to_vec(&config).map_err(|error| wire(error.into()))?;
             config.id = Uuid::new_v5(&Uuid::NAMESPACE_URL, &json).to_string();
         }
-        self.keep(config, from).await.map(drop)
+        self.keep(account, config, spoken, from).await.map(drop)
     }
 
     /// Registers a webhook from now on. One with the same id is replaced, and goes on where that one was.
     pub(crate) async fn register(
         &self,
+        account: &AccountId,
+        spoken: Version,
         record: &TaskRecord,
         mut config: TaskPushNotificationConfig,
     ) -> Result<TaskPushNotificationConfig, Error> {
@@ -168,17 +177,19 @@ impl Push {
         if config.id.is_empty() {
             config.id = Uuid::new_v4().to_string();
         }
-        self.keep(config, record.seq()).await
+        self.keep(account, config, Spoken(spoken), record.seq()).await
     }
 
     /// # Errors
     /// `TaskNotFound`, which is A2A's answer for a configuration that does not exist (§3.1.8).
     pub(crate) async fn get(
         &self,
+        account: &AccountId,
         task: &RunId,
         id: &str,
     ) -> Result<TaskPushNotificationConfig, Error> {
-        let known = self.rows.read(&rows::key(task.as_str(), id)).await.map_err(wire)?;
+        let known =
+            self.rows.read(&Address::new(account, task.as_str(), id)).await.map_err(wire)?;
         known.map(|it| it.registration.config).ok_or_else(|| {
             let message = format!("task {task} has no push notification configuration {id:?}");
             Error::new(ErrorKind::TaskNotFound, message).with_metadata("taskId", task.as_str())
@@ -187,6 +198,7 @@ impl Push {
 
     pub(crate) async fn page(
         &self,
+        account: &AccountId,
         task: &RunId,
         request: ListTaskPushNotificationConfigsRequest,
     ) -> Result<ListTaskPushNotificationConfigsResponse, Error> {
@@ -196,23 +208,29 @@ impl Push {
             Err(_) => return Err(Error::invalid_field("pageSize", "must not be negative")),
         };
         let cursor = Some(request.page_token).filter(|it| !it.is_empty()).map(Cursor::new);
-        let page = self.rows.of_task(task.as_str(), limit, cursor).await.map_err(wire)?;
+        let page = self.rows.of_task(account, task.as_str(), limit, cursor).await.map_err(wire)?;
         Ok(ListTaskPushNotificationConfigsResponse {
-            configs: page.registrations.into_iter().map(|it| it.config).collect(),
+            configs: page.registrations.into_iter().map(|(_, it)| it.config).collect(),
             next_page_token: page.next.map(|next| next.to_string()).unwrap_or_default(),
         })
     }
 
     /// Forgets a webhook, if there is one of that id. Nothing more is sent to it.
-    pub(crate) async fn remove(&self, task: &RunId, id: &str) -> Result<(), Error> {
-        let key = rows::key(task.as_str(), id);
-        self.rows.delete(&key).await.map_err(wire)?;
-        self.interrupt(&key);
+    pub(crate) async fn remove(
+        &self,
+        account: &AccountId,
+        task: &RunId,
+        id: &str,
+    ) -> Result<(), Error> {
+        let at = Address::new(account, task.as_str(), id);
+        self.rows.delete(&at).await.map_err(wire)?;
+        self.interrupt(&at);
         Ok(())
     }
 
     async fn check(&self, config: &TaskPushNotificationConfig, field: &str) -> Result<(), Error> {
         let mut violations = self.sender.violations(config);
+        violations.extend(names::violation("id", &config.id));
         if violations.is_empty() && self.settings.verify_url {
             let answered = self.sender.challenge(&config.url).await;
             violations.extend(answered.err().map(|error| error.violation()));
@@ -228,34 +246,36 @@ impl Push {
 
     async fn keep(
         &self,
+        account: &AccountId,
         config: TaskPushNotificationConfig,
+        spoken: Spoken,
         from: Seq,
     ) -> Result<TaskPushNotificationConfig, Error> {
-        let key = rows::key(&config.task_id, &config.id);
+        let at = Address::new(account, &config.task_id, &config.id);
         for _ in 0..TRIES {
-            let known = self.rows.read(&key).await.map_err(wire)?;
+            let known = self.rows.read(&at).await.map_err(wire)?;
             let (next, version) = match known {
-                Some(Known { registration, .. }) if registration.is_as_asked(&config) => {
+                Some(Known { registration, .. }) if registration.is_as_asked(&config, spoken) => {
                     return Ok(config);
                 }
                 Some(Known { registration, version }) => {
-                    (registration.replaced(config.clone()), Some(version))
+                    (registration.replaced(config.clone(), spoken), Some(version))
                 }
                 None => {
-                    self.check_number(&config.task_id).await?;
-                    (Registration::new(config.clone(), from), None)
+                    self.check_number(account, &config.task_id).await?;
+                    (Registration::new(config.clone(), spoken, from), None)
                 }
             };
-            if self.rows.write(&next, version).await.map_err(wire)? {
-                self.interrupt(&key);
+            if self.rows.write(account, &next, version).await.map_err(wire)? {
+                self.interrupt(&at);
                 return Ok(config);
             }
         }
         Err(Error::unavailable("others change this configuration all the time; try again", None))
     }
 
-    async fn check_number(&self, task: &str) -> Result<(), Error> {
-        let page = self.rows.of_task(task, 0, None).await.map_err(wire)?;
+    async fn check_number(&self, account: &AccountId, task: &str) -> Result<(), Error> {
+        let page = self.rows.of_task(account, task, 0, None).await.map_err(wire)?;
         if page.total < MOST {
             return Ok(());
         }
@@ -264,9 +284,9 @@ impl Push {
     }
 
     /// Ends the delivery that is under way for a row which has changed, and has the rows looked at.
-    fn interrupt(&self, key: &str) {
+    fn interrupt(&self, at: &Address) {
         let under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(delivery) = under_way.get(key) {
+        if let Some(delivery) = under_way.get(at) {
             delivery.stop.cancel();
         }
         self.news.notify_one();

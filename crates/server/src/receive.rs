@@ -17,12 +17,15 @@ use registry::Registry;
 use serde_json::Value;
 
 use crate::{
-    BindError, Workflows, bind,
+    BindError, Delegation, Workflows,
+    access::Principal,
+    bind, delegate,
     drive::{self, has_moved},
     error::{ended, wire},
     intake::{self, Decision},
     media,
-    offer::{Offer, Offered},
+    offer::Offer,
+    relay,
 };
 
 /// How often a Message is looked at again because others have moved its Task meanwhile.
@@ -30,6 +33,7 @@ const TRIES: usize = 5;
 
 /// Takes Messages in.
 pub(crate) struct Receiver {
+    /// Of the account of the process.
     pub(crate) executor: Arc<Executor>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) offer: Arc<Offer>,
@@ -40,32 +44,39 @@ pub(crate) struct Receiver {
 /// A Message, with all that is known of it.
 #[derive(Clone, Copy)]
 struct Received<'a> {
+    tenant: &'a str,
+    /// Protocol extensions that its sender asks for.
+    extensions: &'a [String],
+    request: &'a SendMessageRequest,
     message: &'a Message,
-    /// The workflow that it or its request names.
-    named: Option<&'a Arc<Workflow>>,
-    /// What it starts when it is meant for an agent.
-    relay: Option<&'a Arc<Workflow>>,
     /// Media types that its sender accepts; empty accepts any.
     accepts: &'a [String],
-    /// What can be started.
-    offered: &'a Offered,
+    /// What its sender can start.
+    workflows: &'a Workflows,
     once: Option<&'a Once>,
+    caller: &'a Principal,
+    /// Of the caller's account.
+    executor: &'a Executor,
 }
 
 impl Receiver {
+    /// The executor of somebody's account.
+    pub(crate) fn executor_of(&self, caller: &Principal) -> Executor {
+        self.executor.of(&caller.account)
+    }
+
     /// Takes a Message in and returns its Task, which exists durably then.
     pub(crate) async fn receive(
         &self,
+        caller: &Principal,
         tenant: &str,
+        extensions: &[String],
         request: SendMessageRequest,
     ) -> Result<RunId, Error> {
         let offered = self.offer.now();
-        let index = self.registry.index();
-        let relay = self.offer.delegation().meant(&index, tenant, &request)?;
-        let named = match relay {
-            Some(_) => None,
-            None => named(&offered.workflows, tenant, &request)?,
-        };
+        let executor = self.executor_of(caller);
+        // What somebody may not start is not among the choices, and never chosen for them.
+        let (startable, _) = caller.scopes.startable(&offered.workflows, &Delegation::Off);
         let Some(message) = &request.message else {
             return Err(Error::invalid_field("message", "is required"));
         };
@@ -74,18 +85,24 @@ impl Receiver {
         let mut once = self.once(tenant, &request).map_err(wire)?;
         for tried in 1.. {
             if let Some(once) = &mut once
-                && let Some(id) = self.executor.runs().taken(once).await.map_err(wire)?
+                && let Some(id) = executor.runs().taken(once).await.map_err(wire)?
             {
-                self.go_on_driving(&id).await;
-                return Ok(id);
+                if !is_to_be_tried_again(&executor, caller, &id).await? {
+                    go_on_driving(&executor, &id).await;
+                    return Ok(id);
+                }
+                once.anew();
             }
             let received = Received {
+                tenant,
+                extensions,
+                request: &request,
                 message,
-                named,
-                relay: relay.as_ref(),
                 accepts,
-                offered: &offered,
+                workflows: &startable,
                 once: once.as_ref(),
+                caller,
+                executor: &executor,
             };
             match self.take(received).await {
                 Err(NotTaken::Inside(error)) if has_moved(&error) && tried < TRIES => (),
@@ -93,16 +110,6 @@ impl Receiver {
             }
         }
         unreachable!("the last try returns")
-    }
-
-    /// Makes sure that the run of a Message that came again is driven: the answer to the first may have been that
-    /// nobody knows whether it was kept.
-    async fn go_on_driving(&self, id: &RunId) {
-        match self.executor.resume(id).await {
-            Ok(()) | Err(ExecutorError::NotStarted { .. }) => (),
-            // Its Task is shown as it stands.
-            Err(error) => tracing::warn!(task = %id, %error, "a run cannot be taken up"),
-        }
     }
 
     /// What makes a Message the same as an earlier one: its id and all that it says, and to whom.
@@ -115,11 +122,20 @@ impl Receiver {
         self.remember.map(|window| Once::of(&content, window)).transpose()
     }
 
+    /// What a Message is meant for is asked of the first one of a Task alone: a follow-up goes to its Task, whatever
+    /// it repeats, and whether that is still offered or not.
     async fn take(&self, received: Received<'_>) -> Result<RunId, NotTaken> {
-        let task_id = &received.message.task_id;
+        let Received { tenant, request, message, .. } = received;
+        let task_id = &message.task_id;
         if task_id.is_empty() {
-            return match received.relay {
-                Some(workflow) => self.relay(workflow, received).await,
+            let index = self.registry.index();
+            let meant = self.offer.delegation().meant(&index, tenant, request);
+            // Before anything is said of the directory.
+            if !matches!(meant, Ok(None)) {
+                received.caller.check_start(delegate::NAME)?;
+            }
+            return match meant? {
+                Some(workflow) => self.relay(&workflow, received).await,
                 None => self.begin(None, received).await,
             };
         }
@@ -128,7 +144,10 @@ impl Receiver {
     }
 
     async fn go_on(&self, id: &RunId, received: Received<'_>) -> Result<RunId, NotTaken> {
-        let record = self.executor.runs().task(id).await?;
+        let record = received.executor.runs().task(id).await?;
+        if let Some(workflow) = record.workflow() {
+            received.caller.check_start(workflow)?;
+        }
         let named = &received.message.context_id;
         if !named.is_empty() && named != record.context_id() {
             let text = format!("is not the context of task {id}");
@@ -149,7 +168,7 @@ impl Receiver {
     /// Answers the pause that the Message is addressed to, else the only one. Where that is not clear, nothing is
     /// kept, and the status of the Task says what there is to answer.
     async fn reply(&self, id: &RunId, received: Received<'_>) -> Result<RunId, NotTaken> {
-        let Received { message, once, .. } = received;
+        let Received { message, once, executor, .. } = received;
         let step = match message.metadata(metadata::STEP) {
             None => None,
             Some(Value::String(step)) => Some(StepId::new(step)),
@@ -160,7 +179,7 @@ impl Receiver {
                 );
             }
         };
-        match drive::reply(&self.executor, id, step, message, once).await {
+        match drive::reply(executor, id, step, message, once).await {
             Ok(_)
             | Err(ExecutorError::Reply(ReplyError::Ambiguous { .. } | ReplyError::Repeated)) => {
                 Ok(id.clone())
@@ -176,13 +195,14 @@ impl Receiver {
         received: Received<'_>,
     ) -> Result<RunId, NotTaken> {
         let mut messages = match &opening {
-            Some(opening) => self.said(opening).await?,
+            Some(opening) => said(received.executor, opening).await?,
             None => Vec::new(),
         };
         messages.push(received.message.clone());
         let known = opening.as_ref().and_then(|opening| opening.workflow.as_deref());
-        let workflows = &received.offered.workflows;
-        let known = received.named.or_else(|| known.and_then(|name| workflows.get(name)));
+        let (workflows, executor) = (received.workflows, received.executor);
+        let named = named(workflows, received.caller, received.tenant, received.request)?;
+        let known = named.or_else(|| known.and_then(|name| workflows.get(name)));
         media::check(workflows, known, received.message, received.accepts)?;
         let exchange = |workflow: Option<String>, answer: Vec<Part>| Exchange {
             task: opening.as_ref().map(|opening| opening.id.clone()),
@@ -194,10 +214,10 @@ impl Receiver {
         };
         match intake::decide(workflows, known, &messages) {
             Decision::Ask { workflow, question } => {
-                Ok(self.executor.defer(exchange(workflow, question)).await?)
+                Ok(executor.defer(exchange(workflow, question)).await?)
             }
             Decision::Reject { why } => {
-                Ok(self.executor.reject(exchange(None, vec![Part::text(why)])).await?)
+                Ok(executor.reject(exchange(None, vec![Part::text(why)])).await?)
             }
             Decision::Start { workflow, inputs, start } => {
                 let plan = match bind(&self.registry, &workflow).await {
@@ -208,7 +228,7 @@ impl Receiver {
                     Err(why @ BindError::NoAgent(_)) => {
                         let answer = vec![Part::text(why.to_string())];
                         let exchange = exchange(Some(workflow.name.clone()), answer);
-                        return Ok(self.executor.reject(exchange).await?);
+                        return Ok(executor.reject(exchange).await?);
                     }
                 };
                 let message = Some(received.message.clone());
@@ -225,9 +245,10 @@ impl Receiver {
                     opening,
                     accepts,
                     relay: false,
+                    extensions: Vec::new(),
                     once,
                 };
-                Ok(self.executor.start(new).await?)
+                Ok(executor.start(new).await?)
             }
         }
     }
@@ -252,29 +273,58 @@ impl Receiver {
             opening: None,
             accepts: received.accepts.to_vec(),
             relay: true,
+            extensions: received.extensions.to_vec(),
             once: received.once.cloned(),
         };
-        Ok(self.executor.start(new).await?)
+        Ok(received.executor.start(new).await?)
     }
 
-    async fn said(&self, opening: &Opening) -> Result<Vec<Message>, ExecutorError> {
-        let runs = self.executor.runs();
-        let mut messages = Vec::new();
-        for body in opening.events.iter().filter_map(RunEvent::said) {
-            messages.push(runs.load(&opening.id, body).await?);
-        }
-        Ok(messages)
+    /// Cancels a Task of somebody's account: before its run, or through its run. Returns when that is under way.
+    pub(crate) async fn cancel(&self, caller: &Principal, id: &RunId) -> Result<(), Error> {
+        drive::cancel(&self.executor_of(caller), id).await.map_err(wire)
     }
+}
 
-    /// Cancels a Task: before its run, or through its run. Returns when that is under way.
-    pub(crate) async fn cancel(&self, id: &RunId) -> Result<(), Error> {
-        drive::cancel(&self.executor, id).await.map_err(wire)
+/// Whether all that came of a Message was an error that may pass: whoever sends it again wants more than that.
+///
+/// # Errors
+/// When its sender could not start that, whoever of the account has.
+async fn is_to_be_tried_again(
+    executor: &Executor,
+    caller: &Principal,
+    id: &RunId,
+) -> Result<bool, Error> {
+    let record = executor.runs().task(id).await.map_err(wire)?;
+    if let Some(workflow) = record.workflow() {
+        caller.check_start(workflow)?;
     }
+    Ok(matches!(record, TaskRecord::Run(run) if relay::has_passing_error(&run)))
+}
+
+/// Makes sure that the run of a Message that came again is driven: the answer to the first may have been that nobody
+/// knows whether it was kept.
+async fn go_on_driving(executor: &Executor, id: &RunId) {
+    match executor.resume(id).await {
+        Ok(()) | Err(ExecutorError::NotStarted { .. }) => (),
+        // Its Task is shown as it stands.
+        Err(error) => tracing::warn!(task = %id, %error, "a run cannot be taken up"),
+    }
+}
+
+/// What was said about a Task that has no run yet.
+async fn said(executor: &Executor, opening: &Opening) -> Result<Vec<Message>, ExecutorError> {
+    let runs = executor.runs();
+    let mut messages = Vec::new();
+    for body in opening.events.iter().filter_map(RunEvent::said) {
+        messages.push(runs.load(&opening.id, body).await?);
+    }
+    Ok(messages)
 }
 
 /// The workflow that the Message names in its metadata, else the request, else the tenant.
 fn named<'a>(
     workflows: &'a Workflows,
+    caller: &Principal,
     tenant: &str,
     request: &SendMessageRequest,
 ) -> Result<Option<&'a Arc<Workflow>>, Error> {
@@ -290,6 +340,7 @@ fn named<'a>(
     let Some(name) = name else {
         return Err(Error::invalid_field(field, "must be the name of a workflow, a string"));
     };
+    caller.check_start(name)?;
     let found = workflows.get(name);
     found.map(Some).ok_or_else(|| Error::invalid_field(field, workflows.unknown(name)))
 }

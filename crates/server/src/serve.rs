@@ -6,7 +6,7 @@ use executor::ExecutorError;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Orchestrator, health, hosts};
+use crate::{Orchestrator, access::gate, health, hosts};
 
 /// How long what calls have begun may take once none comes any more.
 const FINISH: Duration = Duration::from_secs(10);
@@ -53,7 +53,11 @@ pub async fn serve(
         true => protocol::server::router_with_older_versions,
         false => protocol::server::router_with_limits,
     };
-    let router = routes(orchestrator.clone(), settings.limits)
+    let access = orchestrator.offer().access();
+    // What comes after the guard is open to everybody: cards, keys and health, and callbacks, which have tokens of
+    // their own.
+    let router = gate::guard(routes(orchestrator.clone(), settings.limits), access)
+        .merge(protocol::server::tenant_cards(orchestrator.clone(), settings.limits))
         .merge(health::router(&orchestrator))
         .merge(orchestrator.push().keys().router())
         .merge(callbacks);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use protocol::{auth::Secret, limits::ServerLimits};
 
-use crate::{Delegation, Hosts};
+use crate::{Delegation, Hosts, PublicSkills};
 
 /// Settings of a server; each has a default.
 #[derive(Clone, Debug)]
@@ -17,12 +17,33 @@ pub struct Settings {
     pub remember: Option<Duration>,
     /// Whether Messages are passed on to agents of the directory.
     pub delegation: Delegation,
+    /// What its cards declare.
+    pub declared: Declared,
     /// Whether A2A 0.3, 0.2 and 0.1 are spoken besides 1.0.
     pub older_versions: bool,
     /// How notifications are delivered.
     pub push: PushSettings,
+    /// Which skills stand on the card that everybody can read.
+    pub public_skills: PublicSkills,
     /// What notifications of agents have to be signed with (HMAC-SHA-256), besides bringing their token.
     pub callback_secret: Option<Secret>,
+}
+
+/// What the cards of a server declare, and it keeps to: what is not declared is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// Whether clients may follow Tasks as streams. Default yes.
+    pub streaming: bool,
+    /// Whether clients may register webhooks. Default yes.
+    pub push_notifications: bool,
+    /// Protocol extensions that each call has to ask for, as URIs. Default none.
+    pub required_extensions: Vec<String>,
+}
+
+impl Default for Declared {
+    fn default() -> Self {
+        Self { streaming: true, push_notifications: true, required_extensions: Vec::new() }
+    }
 }
 
 /// How push notifications are delivered.
@@ -64,8 +85,10 @@ impl Default for Settings {
             hosts: Hosts::default(),
             remember: Some(Duration::from_hours(1)),
             delegation: Delegation::default(),
+            declared: Declared::default(),
             older_versions: false,
             push: PushSettings::default(),
+            public_skills: PublicSkills::default(),
             callback_secret: None,
         }
     }

@@ -33,6 +33,17 @@ impl Tail {
         Ok(Self { runs, record, news: VecDeque::new() })
     }
 
+    /// Begins with the Task as it was when it had just taken a Message: who follows what comes of it sees the same,
+    /// however late, and however busy this process is.
+    pub(crate) async fn taking(
+        runs: Runs,
+        id: &RunId,
+        message_id: &str,
+    ) -> Result<Self, ExecutorError> {
+        let record = runs.task_that_took(id, message_id).await?;
+        Ok(Self { runs, record, news: VecDeque::new() })
+    }
+
     /// What it reads from.
     pub(crate) fn runs(&self) -> &Runs {
         &self.runs

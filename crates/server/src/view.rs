@@ -70,7 +70,7 @@ async fn history(
     record: &TaskRecord,
     length: Option<usize>,
 ) -> Result<Vec<Message>, ExecutorError> {
-    let said: Vec<_> = record.events().iter().filter_map(RunEvent::said).collect();
+    let said = relay::said(record.events());
     let older = length.map_or(0, |length| said.len().saturating_sub(length));
     let mut history = Vec::new();
     for body in &said[older..] {
@@ -231,6 +231,7 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::AttemptPaused { .. }
         | RunEvent::AttemptUnpaused { .. }
         | RunEvent::AttemptAnswered { .. }
+        | RunEvent::AnswerRefused { .. }
         | RunEvent::AttemptFailed { .. }
         | RunEvent::StepCompleted { .. }
         | RunEvent::StepFailed { .. }

@@ -65,6 +65,13 @@ impl Workflows {
         self.iter().next().filter(|_| self.len() == 1)
     }
 
+    /// Those whose names are wanted.
+    pub(crate) fn of_names(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
+        let all = self.by_name.iter().filter(|(name, _)| is_wanted(name));
+        let by_name = all.map(|(name, workflow)| (name.clone(), Arc::clone(workflow))).collect();
+        Self { by_name, ..Self::default() }
+    }
+
     /// What to say to somebody who named one that is not there.
     pub(crate) fn unknown(&self, name: &str) -> String {
         let names = || self.by_name.keys().map(String::as_str);

@@ -144,8 +144,13 @@ impl Store for SqliteStore {
         if announced > after {
             return Ok(announced);
         }
-        let (account, journal) = (account.clone(), journal.clone());
-        let last = self.readers.read(move |c| reads::last(c, &account, &journal)).await?;
+        let last = match watch.is_known() {
+            true => announced,
+            false => {
+                let (account, journal) = (account.clone(), journal.clone());
+                self.readers.read(move |c| reads::last(c, &account, &journal)).await?
+            }
+        };
         if last <= after {
             // Time running out is an answer, not an error: the last sequence as it is known then.
             let _ = tokio::time::timeout(at_most, watch.beyond(after)).await;

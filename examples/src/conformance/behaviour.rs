@@ -28,6 +28,8 @@ enum Act {
     Wait(u64),
     /// A whole artifact.
     Give(Gift),
+    /// An artifact of the Parts of the Message, as they came.
+    Echo,
     /// An artifact in two pieces.
     Chunks,
     /// COMPLETED, with a word on it.
@@ -55,7 +57,9 @@ enum Gift {
     Data,
 }
 
-use Act::{Ask, AskAuthorization, Begin, Chunks, Fail, Give, Never, Reject, Say, Turns, Wait};
+use Act::{
+    Ask, AskAuthorization, Begin, Chunks, Echo, Fail, Give, Never, Reject, Say, Turns, Wait,
+};
 use Gift::{Data, File, FileUrl, Text};
 
 /// The scripts by prefix; the longest prefix counts. One that does not end otherwise ends COMPLETED.
@@ -83,6 +87,7 @@ const SCRIPTS: &[(&str, &[Act])] = &[
     ("tck-cancel", &[Begin, Never]),
     ("tck-task-failure", &[Fail("failed as asked")]),
     ("tck-auth-required", &[AskAuthorization("Authorize this elsewhere, then say so here.")]),
+    ("echo", &[Echo]),
 ];
 
 /// What is done with a Message that chooses none.
@@ -101,11 +106,11 @@ fn script(message: &Message) -> &'static [Act] {
 }
 
 /// By what a Message chooses. In a run of Convoke the messageId is ours, and the one that started
-/// the run is kept beside it.
+/// the run is kept beside it. An id that is none of a suite's chooses nothing.
 fn key(message: &Message) -> String {
-    let origin = message.metadata(ORIGIN).and_then(serde_json::Value::as_str);
-    let id = Some(message.message_id.as_str())
-        .filter(|id| id.starts_with("tck-") || id.starts_with("test-resubscribe"));
+    let is_of_suite = |id: &&str| id.starts_with("tck-") || id.starts_with("test-resubscribe");
+    let origin = message.metadata(ORIGIN).and_then(serde_json::Value::as_str).filter(is_of_suite);
+    let id = Some(message.message_id.as_str()).filter(is_of_suite);
     let text = || message.parts.iter().find_map(Part::as_text).unwrap_or_default();
     origin.or(id).unwrap_or_else(text).to_owned()
 }
@@ -118,11 +123,12 @@ enum Next {
 }
 
 impl Act {
-    async fn play(self, work: &Work) -> Next {
+    async fn play(self, message: &Message, work: &Work) -> Next {
         match self {
             Begin => work.say("Working"),
             Wait(milliseconds) => work.pause(Duration::from_millis(milliseconds)).await,
             Give(gift) => work.artifact("result", vec![gift.part()]),
+            Echo => work.artifact("result", message.parts.clone()),
             Chunks => {
                 work.piece("result", vec![Part::text("chunk-1 ")], true, false);
                 work.piece("result", vec![Part::text("chunk-2")], false, true);
@@ -178,7 +184,7 @@ impl Agent for Scripted {
     async fn work(&self, work: &Work) -> Ending {
         let mut message = work.message.clone();
         loop {
-            match play(script(&message), work).await {
+            match play(&message, work).await {
                 Next::Message(answer) => message = answer,
                 Next::End(ending) => return ending,
                 Next::Act => return Ending::Completed,
@@ -187,9 +193,10 @@ impl Agent for Scripted {
     }
 }
 
-async fn play(script: &[Act], work: &Work) -> Next {
-    for act in script {
-        match act.play(work).await {
+/// Plays the script that a Message chooses.
+async fn play(message: &Message, work: &Work) -> Next {
+    for act in script(message) {
+        match act.play(message, work).await {
             Next::Act => {}
             next => return next,
         }
@@ -212,6 +219,7 @@ mod tests {
             (said("test-resubscribe-message-id-7", "text"), "test-resubscribe-message-id-7"),
             (said("0000", "text"), "text"),
             (said("tck-a", "text").with_metadata(ORIGIN, "tck-o"), "tck-o"),
+            (said("0000", "text").with_metadata(ORIGIN, "0001"), "text"),
         ];
         for (message, expected) in table {
             assert_eq!(key(&message), expected);

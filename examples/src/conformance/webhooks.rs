@@ -14,10 +14,12 @@ use protocol::{
         ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
         TaskPushNotificationConfig,
     },
+    version::Version,
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 use uuid::Uuid;
 
+use self::delivery::Delivery;
 use crate::harness::record::Record;
 
 /// How many configurations a page holds when the caller does not say.
@@ -50,10 +52,12 @@ impl Webhooks {
         Self { sender, stop, inner: Mutex::default() }
     }
 
-    /// Keeps a configuration and begins to deliver the events of its Task, from an index on. One
-    /// with the same id is replaced; one without an id gets one.
+    /// Keeps a configuration and begins to deliver the events of its Task, from an index on, as the
+    /// version wants it in which it was made. One with the same id is replaced; one without an id
+    /// gets one.
     pub(super) fn put(
         &self,
+        version: Version,
         record: &Arc<Record>,
         since: usize,
         mut config: TaskPushNotificationConfig,
@@ -63,8 +67,13 @@ impl Webhooks {
             config.id = Uuid::new_v4().to_string();
         }
         let stop = self.stop.child_token();
-        let events = Arc::clone(record).from(since);
-        tokio::spawn(delivery::run(self.sender.clone(), config.clone(), events, stop.clone()));
+        let delivery = Delivery {
+            sender: self.sender.clone(),
+            config: config.clone(),
+            version,
+            record: Arc::clone(record),
+        };
+        tokio::spawn(delivery.run(since, stop.clone()));
         self.lock().put(config.clone(), stop.drop_guard());
         config
     }

@@ -34,6 +34,13 @@ struct Inner {
     log: Vec<StreamResponse>,
 }
 
+/// A Task that has just taken the Message it waited for.
+pub(crate) struct Taken {
+    task: Task,
+    /// The index of the first event after the Message, which says that work goes on.
+    pub(crate) since: usize,
+}
+
 impl Record {
     /// A Task that was accepted and not begun; its first event is itself.
     pub(crate) fn submitted(task_id: String, context_id: String, message: Message) -> Self {
@@ -52,28 +59,25 @@ impl Record {
 
     /// Moves the Task to a state. Returns false, and does nothing, when it was terminal before.
     pub(crate) fn enter(&self, state: TaskState, message: Option<Message>) -> bool {
-        self.change(|task| {
-            let status = status(state, message);
-            task.status = Some(status.clone());
-            let event = TaskStatusUpdateEvent {
-                task_id: task.id.clone(),
-                context_id: task.context_id.clone(),
-                status: Some(status),
-                metadata: None,
-            };
-            event.into()
-        })
+        self.change(|task| moved(task, state, message))
     }
 
-    /// Continues an interrupted Task with a Message. Returns false, and does nothing, in any other state.
-    pub(crate) fn answer(&self, message: Message) -> bool {
-        let is_waiting = self.read(|task| task.state().is_interrupted());
-        if !is_waiting || !self.enter(TaskState::Working, None) {
-            return false;
-        }
-        self.lock().task.history.push(message.clone());
+    /// Continues an interrupted Task with a Message. Returns none, and does nothing, in any other state.
+    pub(crate) fn answer(&self, message: Message) -> Option<Taken> {
+        let taken = {
+            let mut inner = self.lock();
+            if !inner.task.state().is_interrupted() {
+                return None;
+            }
+            let since = inner.log.len();
+            let event = moved(&mut inner.task, TaskState::Working, None);
+            inner.task.history.push(message.clone());
+            inner.log.push(event);
+            self.length.send_replace(inner.log.len());
+            Taken { task: inner.task.clone(), since }
+        };
         // The receiver is part of this record.
-        self.answers.send(message).is_ok()
+        self.answers.send(message).ok().map(|()| taken)
     }
 
     /// Waits for the Message that continues the Task.
@@ -118,9 +122,13 @@ impl Record {
     pub(crate) async fn settled(&self) {
         let mut length = self.length.subscribe();
         let is_settled = |task: &Task| is_terminal(task) || task.state().is_interrupted();
-        // Fails only when the sender is gone, and the sender is part of this record.
-        let waited = length.wait_for(|_| self.read(is_settled)).await;
-        debug_assert!(waited.is_ok(), "the record outlives its own method");
+        // Not in `wait_for`, which looks with the channel locked: whoever changes the Task takes the two locks in the
+        // other order, and both would wait for ever.
+        while !self.read(is_settled) {
+            // Fails only when the sender is gone, and the sender is part of this record.
+            let changed = length.changed().await;
+            debug_assert!(changed.is_ok(), "the record outlives its own method");
+        }
     }
 
     /// Every event from an index on, until the Task is terminal.
@@ -131,6 +139,12 @@ impl Record {
     /// How many events there were so far: the index of the next one.
     pub(crate) fn length(&self) -> usize {
         self.lock().log.len()
+    }
+
+    /// The Task as it was when it had taken a Message, then every later event: the same for who looks late.
+    pub(crate) fn from_answer(self: Arc<Self>, taken: &Taken) -> EventStream {
+        let first = Ok(taken.task.clone().into());
+        stream::once(async { first }).chain(self.events(taken.since + 1)).boxed()
     }
 
     /// The Task as it is now, then every later event.
@@ -188,7 +202,73 @@ pub(crate) fn is_terminal(task: &Task) -> bool {
     task.state().is_terminal()
 }
 
+/// Moves a Task to a state, and tells so.
+fn moved(task: &mut Task, state: TaskState, message: Option<Message>) -> StreamResponse {
+    let status = status(state, message);
+    task.status = Some(status.clone());
+    let event = TaskStatusUpdateEvent {
+        task_id: task.id.clone(),
+        context_id: task.context_id.clone(),
+        status: Some(status),
+        metadata: None,
+    };
+    event.into()
+}
+
 fn status(state: TaskState, message: Option<Message>) -> TaskStatus {
     let status = TaskStatus::new(state, jiff::Timestamp::now());
     TaskStatus { message, ..status }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const ROUNDS: usize = 2_000;
+
+    async fn change_while_waited_for(round: usize) {
+        let message = Message::user(Vec::new());
+        let record = Record::submitted(round.to_string(), "c".to_owned(), message);
+        let record = Arc::new(record);
+        let waiting = Arc::clone(&record);
+        let waiting = tokio::spawn(async move { waiting.settled().await });
+        for state in [TaskState::Working, TaskState::Working, TaskState::InputRequired] {
+            record.enter(state, None);
+        }
+        waiting.await.expect("it does not panic");
+    }
+
+    #[tokio::test]
+    async fn who_follows_an_answer_late_sees_all_that_came_of_it() {
+        let record = Record::submitted("t".to_owned(), "c".to_owned(), Message::user(Vec::new()));
+        let record = Arc::new(record);
+        assert!(record.answer(Message::user(Vec::new())).is_none(), "nothing was asked");
+        record.enter(TaskState::InputRequired, None);
+        let taken = record.answer(Message::user(Vec::new())).expect("it waits");
+        record.enter(TaskState::Completed, None);
+        let events: Vec<_> = record.from_answer(&taken).collect().await;
+        let states = events.into_iter().map(|event| event.expect("it is an event").state());
+        let states: Vec<_> = states.collect();
+        assert_eq!(states, [Some(TaskState::Working), Some(TaskState::Completed)]);
+    }
+
+    /// Both sides of one lock at once, often enough to meet. On a thread of its own: threads that wait for ever are
+    /// left behind.
+    #[test]
+    fn a_task_changes_while_it_is_waited_for() {
+        let (tell, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).build();
+            let rounds = async {
+                for round in 0..ROUNDS {
+                    change_while_waited_for(round).await;
+                }
+            };
+            runtime.expect("it can be built").block_on(rounds);
+            tell.send(()).expect("somebody waits");
+        });
+        assert!(ended.recv_timeout(Duration::from_secs(60)).is_ok(), "somebody waits for ever");
+    }
 }

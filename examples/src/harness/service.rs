@@ -93,13 +93,12 @@ impl Service {
     fn follow_up(&self, message: &Message) -> Result<Answer, Error> {
         let record = self.tasks.get(&message.task_id)?;
         let (context_id, state) = record.read(|task| (task.context_id.clone(), task.state()));
-        let since = record.length();
         if !message.context_id.is_empty() && message.context_id != context_id {
             let text = format!("is not the context of task {}", message.task_id);
             return Err(Error::invalid_field("message.contextId", text));
         }
-        if record.answer(message.clone().with_context(context_id)) {
-            let answer = Answer::Continued(record, since);
+        if let Some(taken) = record.answer(message.clone().with_context(context_id)) {
+            let answer = Answer::Continued(record, Arc::new(taken));
             self.tasks.keep(message, &answer);
             return Ok(answer);
         }
@@ -154,7 +153,7 @@ impl Service {
     pub(crate) fn follow(answer: Answer) -> EventStream {
         match answer {
             Answer::Task(record) => record.from(0),
-            Answer::Continued(record, _) => record.from_now(),
+            Answer::Continued(record, taken) => record.from_answer(&taken),
             Answer::Direct(message) => stream::once(async { Ok(message.into()) }).boxed(),
         }
     }

@@ -10,7 +10,10 @@ use protocol::{
     v1::{ListTasksRequest, ListTasksResponse, Message},
 };
 
-use super::{listing, record::Record};
+use super::{
+    listing,
+    record::{Record, Taken},
+};
 
 /// All Tasks since the agent started.
 pub(crate) struct Tasks {
@@ -43,8 +46,8 @@ impl Inner {
 #[derive(Clone)]
 pub(crate) enum Answer {
     Task(Arc<Record>),
-    /// A Task that waited for this Message, and the index of the first event after it.
-    Continued(Arc<Record>, usize),
+    /// A Task that waited for this Message, and what it was once it had taken it.
+    Continued(Arc<Record>, Arc<Taken>),
     Direct(Message),
 }
 

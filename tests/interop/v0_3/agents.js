@@ -3,9 +3,14 @@
 // Prints a JSON line {"name": NAME, "url": URL OF THE AGENT} for each once all listen, then serves
 // until it is killed. `agents.py` is the same with the Python SDK.
 
-import { randomUUID, webcrypto } from "node:crypto";
+import { createHash, randomUUID, webcrypto } from "node:crypto";
 
-import { DefaultRequestHandler, InMemoryTaskStore } from "@a2a-js/sdk/server";
+import {
+  DefaultPushNotificationSender,
+  DefaultRequestHandler,
+  InMemoryPushNotificationStore,
+  InMemoryTaskStore,
+} from "@a2a-js/sdk/server";
 import {
   UserBuilder,
   agentCardHandler,
@@ -20,8 +25,26 @@ globalThis.crypto ??= webcrypto;
 // A message whose first text is this one is answered with a question.
 const ASK = "Ask first.";
 const QUESTION = "For whom?";
+// A message whose first text is this one gets its Parts back, and the hashes of its files.
+const ECHO = "Echo.";
+
+// Express takes 100 KiB, unless told otherwise.
+const JSON_OF_ANY_SIZE = { limit: Infinity };
 
 const text = (text) => ({ kind: "text", text });
+
+/** The SHA-256 of each file, whether its bytes came or only its address. */
+async function hashes(parts) {
+  const found = [];
+  for (const { file } of parts.filter(({ kind }) => kind === "file")) {
+    const bytes =
+      "bytes" in file
+        ? Buffer.from(file.bytes, "base64")
+        : Buffer.from(await (await fetch(file.uri)).arrayBuffer());
+    found.push(createHash("sha256").update(bytes).digest("hex"));
+  }
+  return found;
+}
 
 /** Answers with a text artifact in two chunks and a data artifact that counts what came in. */
 class Summary {
@@ -39,15 +62,16 @@ class Summary {
         status: { state, message, timestamp: new Date().toISOString() },
         final,
       });
-    const artifact = (name, part, append, lastChunk) =>
+    const pieces = (name, parts, append, lastChunk) =>
       bus.publish({
         kind: "artifact-update",
         taskId,
         contextId,
-        artifact: { artifactId: name, name, parts: [part] },
+        artifact: { artifactId: name, name, parts },
         append,
         lastChunk,
       });
+    const artifact = (name, part, append, lastChunk) => pieces(name, [part], append, lastChunk);
 
     this.#contexts.set(taskId, contextId);
     if (!task) {
@@ -60,6 +84,13 @@ class Summary {
       const parts = [text(QUESTION)];
       const message = { kind: "message", messageId: randomUUID(), taskId, contextId, role, parts };
       status("input-required", message, true);
+      bus.finished();
+      return;
+    }
+    if (texts[0] === ECHO) {
+      const answer = { hashes: await hashes(userMessage.parts), metadata: userMessage.metadata };
+      pieces("echo", [...userMessage.parts, { kind: "data", data: answer }], false, true);
+      status("completed", undefined, true);
       bus.finished();
       return;
     }
@@ -86,7 +117,7 @@ const card = (name, preferredTransport, url, streaming) => ({
   protocolVersion: "0.3.0",
   url,
   preferredTransport,
-  capabilities: { streaming, pushNotifications: false },
+  capabilities: { streaming, pushNotifications: true },
   defaultInputModes: ["text/plain", "application/json"],
   defaultOutputModes: ["text/plain", "application/json"],
   skills: [
@@ -100,6 +131,7 @@ const card = (name, preferredTransport, url, streaming) => ({
 });
 
 const app = express();
+app.use(express.json(JSON_OF_ANY_SIZE));
 const server = app.listen(0, "127.0.0.1", () => {
   const base = `http://127.0.0.1:${server.address().port}`;
   for (const [short, transport] of [["jsonrpc", "JSONRPC"], ["http", "HTTP+JSON"]]) {
@@ -107,7 +139,15 @@ const server = app.listen(0, "127.0.0.1", () => {
       const name = `javascript-0-3-${short}-${suffix}`;
       const url = `${base}/${name}`;
       const own = card(name, transport, url, streaming);
-      const requestHandler = new DefaultRequestHandler(own, new InMemoryTaskStore(), new Summary());
+      const webhooks = new InMemoryPushNotificationStore();
+      const requestHandler = new DefaultRequestHandler(
+        own,
+        new InMemoryTaskStore(),
+        new Summary(),
+        undefined,
+        webhooks,
+        new DefaultPushNotificationSender(webhooks),
+      );
       const options = { requestHandler, userBuilder: UserBuilder.noAuthentication };
       const agentCardProvider = requestHandler;
       app.use(`/${name}/.well-known/agent-card.json`, agentCardHandler({ agentCardProvider }));

@@ -14,7 +14,7 @@ const SOURCE: &str = "tests/interop";
 /// What is installed: exact versions, and the digest of every package below them.
 const PINNED: [&str; 2] = ["package.json", "package-lock.json"];
 /// Node finds packages beside the script it runs, so the scripts lie beside the packages.
-const SCRIPTS: [&str; 4] = ["agents.js", "checks.js", "client.js", "serve.js"];
+const SCRIPTS: [&str; 5] = ["agents.js", "checks.js", "client.js", "content.js", "serve.js"];
 
 /// A Node that has what `package.json` names.
 pub(super) struct Node {

@@ -12,9 +12,8 @@ use serde_json::{Value, json};
 use super::{
     listening::{Agent, Listening},
     node::Node,
-    venv::Venv,
 };
-use crate::{process, suites::Built};
+use crate::{process, suites::Built, venv::Venv};
 
 /// How many agents the scripts of each SDK start: three bindings, streaming and not.
 const OF_EACH_SDK: usize = 6;
@@ -120,11 +119,18 @@ impl Peers {
     /// # Errors
     /// When it exits with another status than this one, or prints something else.
     pub(super) fn convoke(&self, status: i32, arguments: &[&str]) -> Result<Called> {
-        let mut command = process::command_at(&self.convoke);
-        command.arg("--json").arg("--data").arg(self.folder.path().join("data"));
-        let output = command.args(arguments).output().context("cannot start convoke")?;
+        let mut command = self.command();
+        let output =
+            command.arg("--json").args(arguments).output().context("cannot start convoke")?;
         read(&output, status)
             .with_context(|| format!("`convoke {}` went wrong", arguments.join(" ")))
+    }
+
+    /// `convoke` with the data folder of these agents.
+    pub(super) fn command(&self) -> Command {
+        let mut command = process::command_at(&self.convoke);
+        command.arg("--data").arg(self.folder.path().join("data"));
+        command
     }
 
     /// Puts all agents into the directory.

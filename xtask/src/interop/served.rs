@@ -2,20 +2,21 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Write as _},
+    io::{self, BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
-    process::{Child, ChildStderr, Command, Stdio},
-    sync::mpsc,
+    process::{ChildStdin, ChildStdout, Command, Stdio},
     thread,
-    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::listening::Listening;
-use crate::{process, suites::Built};
+use super::{listening::Listening, server::Server};
+use crate::{
+    process::{self, Said},
+    suites::Built,
+};
 
 /// Folders whose workflows are served.
 const WORKFLOWS: [&str; 2] = ["tests/interop/workflows", "workflows"];
@@ -23,13 +24,8 @@ const WORKFLOWS: [&str; 2] = ["tests/interop/workflows", "workflows"];
 const EXAMPLES: usize = 10;
 /// The directory's name of an agent that has one question; `asks` has two.
 const ASKS_ONCE: &str = "asks-once";
-/// How long the server may take until it listens.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The line with which a client asks for another server.
 const RESTART: &str = "restart";
-/// What stands before the card's URL when the server listens.
-const LISTENS: &str = "its card: ";
-const CARD: &str = "/.well-known/agent-card.json";
 
 /// A server, and the agents behind it. Dropping it ends them.
 pub(super) struct Served {
@@ -39,12 +35,6 @@ pub(super) struct Served {
     /// Holds workflows and data.
     folder: TempDir,
     server: Server,
-}
-
-struct Server {
-    child: Child,
-    /// Without a slash at the end.
-    url: String,
 }
 
 impl Served {
@@ -75,7 +65,7 @@ impl Served {
 
     /// Where it listens.
     pub(super) fn url(&self) -> &str {
-        &self.server.url
+        self.server.url()
     }
 
     /// Runs a client with the URLs of the server and of the `slow` agent behind it. Each time that it prints
@@ -90,10 +80,30 @@ impl Served {
         let mut client = script
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .context("cannot start the client")?;
         let printed = client.stdout.take().context("its output is piped")?;
-        let mut told = client.stdin.take().context("its input is piped")?;
+        let told = client.stdin.take().context("its input is piped")?;
+        let complained = client.stderr.take().context("its standard error is piped")?;
+        let said = thread::scope(|scope| {
+            let said = scope.spawn(|| Said::repeated(complained, io::stderr()));
+            let obeyed = self.obey(printed, told);
+            if obeyed.is_err() {
+                // Whoever cannot be obeyed might wait for ever.
+                drop(client.kill());
+            }
+            obeyed.map(|()| said.join().unwrap_or_default())
+        })?;
+        let status = client.wait().context("cannot wait for the client")?;
+        if !status.success() {
+            bail!("the client failed: {status}{said}");
+        }
+        Ok(())
+    }
+
+    /// Repeats what a client prints, and gives it another server when it asks for one.
+    fn obey(&mut self, printed: ChildStdout, mut told: ChildStdin) -> Result<()> {
         for line in BufReader::new(printed).lines() {
             let line = line.context("cannot read what the client prints")?;
             if line == RESTART {
@@ -102,10 +112,6 @@ impl Served {
             } else {
                 println!("{line}");
             }
-        }
-        let status = client.wait().context("cannot wait for the client")?;
-        if !status.success() {
-            bail!("the client failed: {status}");
         }
         Ok(())
     }
@@ -156,77 +162,9 @@ fn directory(examples: &Listening, asks_once: &Listening) -> Value {
     json!({"agents": examples.chain(asks_once).map(entry).collect::<Vec<_>>()})
 }
 
-impl Server {
-    /// Starts a server and waits until it listens.
-    fn start(mut command: Command) -> Result<Self> {
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .context("cannot start convoke")?;
-        let said = child.stderr.take().context("its messages are piped")?;
-        let mut server = Self { child, url: String::new() };
-        server.url = listens(said)?;
-        Ok(server)
-    }
-
-    fn kill(&mut self) -> Result<()> {
-        self.child.kill().and_then(|()| self.child.wait()).context("cannot kill the server")?;
-        Ok(())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        drop(self.kill());
-    }
-}
-
-/// The URL of a server that says so in time. What it says later is read and dropped, so that it never blocks.
-fn listens(said: ChildStderr) -> Result<String> {
-    let (sender, lines) = mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(said).lines().map_while(Result::ok) {
-            // Nobody listens after the line with the URL.
-            drop(sender.send(line));
-        }
-    });
-    let mut before = Vec::new();
-    loop {
-        let Ok(line) = lines.recv_timeout(PATIENCE) else {
-            bail!("`convoke serve` never said where it listens; it said\n{}", before.join("\n"));
-        };
-        if let Some((_, card)) = line.split_once(LISTENS) {
-            let url = card.strip_suffix(CARD);
-            return url.map(str::to_owned).with_context(|| format!("no card's URL: {line}"));
-        }
-        before.push(line);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn shell(script: &str) -> Result<Server> {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        Server::start(command)
-    }
-
-    #[test]
-    fn a_server_tells_where_it_listens_or_what_it_said_instead() {
-        let script = "echo serves >&2; \
-                      echo 'its card: http://127.0.0.1:1/.well-known/agent-card.json' >&2; \
-                      exec sleep 60";
-        let mut server = shell(script).expect("it said so");
-        assert_eq!(server.url, "http://127.0.0.1:1");
-        server.kill().expect("it is running");
-        let mute = shell("echo why >&2").err().expect("it ended").to_string();
-        assert_eq!(mute, "`convoke serve` never said where it listens; it said\nwhy");
-    }
 
     #[test]
     fn the_workflows_of_the_tests_and_those_that_are_shipped_are_served_together() {

@@ -5,8 +5,8 @@ use std::{fs, path::Path};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use super::{peers::Peers, venv::Venv};
-use crate::process;
+use super::peers::Peers;
+use crate::{process, venv::Venv};
 
 /// The signing script of the Python SDK.
 const SCRIPT: &str = "sign.py";

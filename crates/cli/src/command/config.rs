@@ -21,23 +21,21 @@ pub(crate) fn run(args: &Args, config: &ConfigArgs) -> Result<Exit, Failure> {
 
 /// What holds, as a configuration file, with a comment on each line that says where the value comes from.
 fn show(layers: &Layers) {
-    let mut section = "";
+    let mut sections: Vec<&str> = Vec::new();
     let lines: Vec<(String, String)> = layers
         .iter()
         .map(|(key, setting)| (key.to_owned(), format!("{}", setting.value.to_json())))
         .collect();
     let width = lines.iter().map(|(key, value)| key.len() + value.len()).max().unwrap_or_default();
     for ((key, value), (_, setting)) in lines.iter().zip(layers.iter()) {
-        let (indent, key) = match key.split_once('.') {
-            None => ("", key.as_str()),
-            Some((head, key)) => {
-                if head != section {
-                    println!("{head}:");
-                    section = head;
-                }
-                ("  ", key)
-            }
-        };
+        let mut inside: Vec<&str> = key.split('.').collect();
+        let key = inside.pop().unwrap_or_default();
+        let shared = sections.iter().zip(&inside).take_while(|(one, other)| one == other).count();
+        for (depth, section) in inside.iter().enumerate().skip(shared) {
+            println!("{}{section}:", "  ".repeat(depth));
+        }
+        let indent = "  ".repeat(inside.len());
+        sections = inside;
         let line = format!("{indent}{key}: {value}");
         println!("{line:<width$}  {DIM}# {}{DIM:#}", setting.origin, width = width + 2);
     }

@@ -38,7 +38,7 @@ async fn list(args: &Args, place: &Place, only_dead: bool) -> Result<Exit, Failu
 }
 
 async fn known(place: &Place, only_dead: bool) -> Result<Vec<DeliveryReport>, Failure> {
-    Ok(deliveries(Arc::clone(&place.store), place.account.clone(), only_dead).await?)
+    Ok(deliveries(Arc::clone(&place.store), only_dead).await?)
 }
 
 fn table(reports: &[DeliveryReport]) -> Table {
@@ -74,11 +74,7 @@ async fn retry(args: &Args, place: &Place, task: &str, id: Option<&str>) -> Resu
         task: task.to_owned(),
         id: id.map(str::to_owned),
     };
-    let handed = match place.borrowed() {
-        Some(borrowed) => borrowed.hand_over(&ask).await?,
-        None => HandedOver::Alone,
-    };
-    if matches!(handed, HandedOver::Alone) {
+    if matches!(place.hand_over(&ask).await?, HandedOver::Alone) {
         retry_deliveries(Arc::clone(&place.store), account, task, id).await?;
         eprintln!("it is sent once `convoke serve` runs");
     }

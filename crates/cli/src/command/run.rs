@@ -108,6 +108,7 @@ async fn start(args: &Args, run: &RunArgs) -> Result<Started, Failure> {
         opening: None,
         accepts: Vec::new(),
         relay: false,
+        extensions: Vec::new(),
         once: None,
     };
     let here = Here::open(&place).await?;

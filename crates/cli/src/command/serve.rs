@@ -4,9 +4,10 @@ use std::{io, net::SocketAddr, path::Path, sync::Arc};
 
 use anstream::eprintln;
 use executor::Callbacks;
-use protocol::auth::Secret;
+use protocol::{auth::Secret, outbound::Policy};
 use server::{
-    CALLBACKS, Delegation, Folder, Hosts, Offering, Orchestrator, Parts, ServeError, Settings,
+    Access, CALLBACKS, Delegation, Folder, Hosts, Offering, Orchestrator, Parts, ServeError,
+    Settings, access::Tokens,
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -35,7 +36,7 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
     let address = listener.local_addr().map_err(Failure::unavailable)?;
     let public_url = public_url(config.public_url.as_ref(), address);
     let mut stops = Stops::new().map_err(Failure::unavailable)?;
-    let place = Place::open(args).await?;
+    let place = Place::open(args).await?.with_policy(policy(&config))?;
     let registry = place.registry().await?;
     let callback_secret = secret(&config)?;
     let mut executor = place.executor().await?.with_run_limits(config.runs);
@@ -60,6 +61,7 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
         offering: Offering::Folder(folder),
         public_url,
         push: place.push()?,
+        access: access(&config, &place),
         settings: Settings { callback_secret, ..settings(&config) },
         stop: stop.clone(),
     })
@@ -86,9 +88,32 @@ fn settings(config: &Config) -> Settings {
         hosts: Hosts::new(config.allowed_hosts.iter().map(String::as_str)),
         remember: config.remember,
         delegation: config.delegation.clone(),
+        declared: config.declared.clone(),
         older_versions: config.older_versions,
         push: config.push,
+        public_skills: config.public_skills.clone(),
         callback_secret: None,
+    }
+}
+
+/// Where it connects: loopback while nobody else can reach it.
+fn policy(config: &Config) -> Policy {
+    Policy {
+        allow_loopback: config.listen.ip().is_loopback(),
+        allow_networks: config.allow_networks.clone(),
+        ..Policy::default()
+    }
+}
+
+fn access(config: &Config, place: &Place) -> Access {
+    let access = Access::default();
+    let access = match config.auth.api_keys {
+        true => access.with_keys(place.keys()),
+        false => access,
+    };
+    match config.auth.tokens() {
+        Some(tokens) => access.with_tokens(Tokens::new(place.outbound.clone(), tokens)),
+        None => access,
     }
 }
 

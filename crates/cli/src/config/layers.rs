@@ -49,6 +49,8 @@ pub(crate) struct Layers {
     /// Keys such as `runs.queue`, in the order of the defaults.
     keys: Vec<String>,
     settings: BTreeMap<String, Setting>,
+    /// As they came: what is written as plain text becomes what its default is.
+    defaults: BTreeMap<String, Value>,
     /// Every text that was read, with what is wrong with it.
     texts: Vec<(Source, Vec<Diagnostic>)>,
 }
@@ -58,8 +60,9 @@ impl Layers {
     pub(crate) fn of_defaults(text: &str) -> Self {
         let source = Source::new("config.default.yaml", text);
         let root = parse(&source, &Limits::default()).expect("the defaults are tested");
+        let (settings, defaults) = (BTreeMap::new(), BTreeMap::new());
         let mut layers =
-            Self { keys: Vec::new(), settings: BTreeMap::new(), texts: vec![(source, Vec::new())] };
+            Self { keys: Vec::new(), settings, defaults, texts: vec![(source, Vec::new())] };
         layers.collect(&root, "");
         layers
     }
@@ -72,6 +75,7 @@ impl Layers {
                 continue;
             }
             let setting = Setting { value: entry.value.clone(), origin: Origin::Default, text: 0 };
+            self.defaults.insert(key.clone(), entry.value.value.clone());
             self.settings.insert(key.clone(), setting);
             self.keys.push(key);
         }
@@ -167,7 +171,7 @@ impl Layers {
     fn add_text(&mut self, key: &str, name: &str, text: &str, origin: Origin) {
         let span = Span::new(0, text.len());
         let string = |text: &str| Node { span, value: Value::String(text.to_owned()) };
-        let value = match &self.settings[key].value.value {
+        let value = match &self.defaults[key] {
             Value::Sequence(_) => {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
                 Node { span, value: Value::Sequence(items.map(string).collect()) }
@@ -216,13 +220,7 @@ impl Layers {
         let mut root = Map::new();
         for (key, setting) in self.iter() {
             let value = setting.value.to_json();
-            match key.split_once('.') {
-                None => _ = root.insert(key.to_owned(), value),
-                Some((section, key)) => {
-                    let section = root.entry(section).or_insert_with(|| Map::new().into());
-                    section[key] = value;
-                }
-            }
+            insert(&mut root, key, value);
         }
         root.into()
     }
@@ -235,7 +233,7 @@ impl Layers {
     /// A key below a prefix that there is not.
     fn unknown(&self, key: &str, prefix: &str) -> Diagnostic {
         let known = || self.keys.iter().map(String::as_str);
-        let sections = self.keys.iter().filter_map(|key| Some(key.split_once('.')?.0));
+        let sections = self.keys.iter().filter_map(|key| Some(key.rsplit_once('.')?.0));
         let help = match nearest(key, known().chain(sections)) {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
@@ -248,5 +246,17 @@ impl Layers {
 
     fn last(&mut self) -> &mut (Source, Vec<Diagnostic>) {
         self.texts.last_mut().expect("the defaults are there from the start")
+    }
+}
+
+/// Puts a value under a key such as `auth.jwt.issuer`.
+fn insert(map: &mut Map<String, serde_json::Value>, key: &str, value: serde_json::Value) {
+    let Some((section, rest)) = key.split_once('.') else {
+        map.insert(key.to_owned(), value);
+        return;
+    };
+    let section = map.entry(section).or_insert_with(|| Map::new().into());
+    if let Some(section) = section.as_object_mut() {
+        insert(section, rest, value);
     }
 }

@@ -3,7 +3,8 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use document::{Diagnostic, Node, Value};
-use server::Delegation;
+use protocol::outbound::Network;
+use server::{Delegation, PublicSkills};
 use url::{Host, Url};
 
 use super::Layers;
@@ -21,17 +22,11 @@ impl<'a> Reader<'a> {
         Self { layers }
     }
 
-    /// An address of loopback, with a port.
+    /// An address with a port.
     pub(super) fn address(&mut self, key: &str) -> Option<SocketAddr> {
         let text = self.string(key)?;
         match text.parse::<SocketAddr>() {
-            Ok(address) if address.ip().is_loopback() => Some(address),
-            Ok(_) => self.invalid(
-                key,
-                &format!("{text} is not a loopback address"),
-                "whoever reaches the server may run workflows, so it listens on this machine only until it can \
-                 tell callers apart; use 127.0.0.1:PORT or [::1]:PORT",
-            ),
+            Ok(address) => Some(address),
             Err(_) => self.invalid(
                 key,
                 &format!("`{text}` is no address with a port"),
@@ -64,6 +59,87 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A URL that nobody on the way can change the answers of, or nothing.
+    pub(super) fn protected_url(&mut self, key: &str) -> Option<Option<Url>> {
+        let Some(text) = self.optional(key)? else { return Some(None) };
+        let is_here = |url: &Url| match url.host() {
+            Some(Host::Domain(name)) => name == "localhost",
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        };
+        let is_protected = |url: &Url| match url.scheme() {
+            "https" => url.host().is_some(),
+            "http" => is_here(url),
+            _ => false,
+        };
+        match text.parse::<Url>() {
+            Ok(url) if is_protected(&url) => Some(Some(url)),
+            Ok(_) => self.invalid(key, "this is not protected on its way", "write https://"),
+            Err(_) => {
+                self.invalid(key, &format!("`{text}` is no URL"), "write https:// and a host")
+            }
+        }
+    }
+
+    /// A text, or nothing.
+    pub(super) fn optional(&mut self, key: &str) -> Option<Option<String>> {
+        match self.node(key).value {
+            Value::Null => Some(None),
+            _ => self.text(key).map(Some),
+        }
+    }
+
+    /// A text that is not empty.
+    pub(super) fn text(&mut self, key: &str) -> Option<String> {
+        let text = self.string(key)?;
+        if text.is_empty() {
+            return self.invalid(key, &format!("`{key}` is empty"), "write something");
+        }
+        Some(text)
+    }
+
+    /// `all`, `none`, or names of workflows; in plain text with commas between.
+    pub(super) fn public_skills(&mut self, key: &str) -> Option<PublicSkills> {
+        let node = self.node(key);
+        let names: Option<Vec<&str>> = match &node.value {
+            Value::String(text) if text == "all" => return Some(PublicSkills::All),
+            Value::String(text) if text == "none" => return Some(PublicSkills::None),
+            Value::String(text) => Some(text.split(',').map(str::trim).collect()),
+            Value::Sequence(items) => items.iter().map(Node::as_str).collect(),
+            _ => None,
+        };
+        match names {
+            Some(names) if !names.iter().any(|name| name.is_empty()) => {
+                Some(PublicSkills::Named(names.into_iter().map(str::to_owned).collect()))
+            }
+            _ => self.wrong_type(key, "all, none, or a list of workflows"),
+        }
+    }
+
+    /// Networks in CIDR notation.
+    pub(super) fn networks(&mut self, key: &str) -> Option<Vec<Network>> {
+        let node = self.node(key);
+        let Value::Sequence(items) = node.value else {
+            return self.wrong_type(key, "a list of networks");
+        };
+        let mut networks = Some(Vec::new());
+        for item in items {
+            let network = item.as_str().and_then(|text| text.parse::<Network>().ok());
+            if network.is_none() {
+                let problem = Diagnostic::error("config::invalid-value", "this is no network")
+                    .at(item.head_span(), "")
+                    .help("write an address and the length of its prefix, as in 10.1.0.0/16");
+                self.layers.report(key, problem);
+            }
+            networks = networks.zip(network).map(|(mut networks, network)| {
+                networks.push(network);
+                networks
+            });
+        }
+        networks
+    }
+
     pub(super) fn path(&mut self, key: &str) -> Option<PathBuf> {
         let text = self.string(key)?;
         if text.is_empty() {
@@ -74,28 +150,46 @@ impl<'a> Reader<'a> {
 
     /// Names and addresses without a port.
     pub(super) fn hosts(&mut self, key: &str) -> Option<Vec<String>> {
+        let help = "write a name or an address, without a scheme, a port or a path";
+        self.list(key, "host", is_host, help)
+    }
+
+    /// URIs of protocol extensions.
+    pub(super) fn extensions(&mut self, key: &str) -> Option<Vec<String>> {
+        let help = "write the URI of the extension as its specification has it, such as https://example.com/ext/v1";
+        self.list(key, "URI of an extension", is_extension, help)
+    }
+
+    /// A list of texts, each of which has to be something.
+    fn list(
+        &mut self,
+        key: &str,
+        what: &str,
+        is_it: fn(&str) -> bool,
+        help: &str,
+    ) -> Option<Vec<String>> {
         let node = self.node(key);
         let Value::Sequence(items) = node.value else {
-            return self.wrong_type(key, "a list of hosts");
+            return self.wrong_type(key, &format!("a list, each item a {what}"));
         };
-        let mut hosts = Some(Vec::new());
+        let mut list = Some(Vec::new());
         for item in items {
-            let host = item.as_str().filter(|text| is_host(text)).map(str::to_owned);
-            if host.is_none() {
-                let what =
+            let text = item.as_str().filter(|text| is_it(text)).map(str::to_owned);
+            if text.is_none() {
+                let found =
                     item.as_str().map_or_else(|| item.kind().to_owned(), |it| format!("`{it}`"));
                 let problem =
-                    Diagnostic::error("config::invalid-value", format!("{what} is no host"))
+                    Diagnostic::error("config::invalid-value", format!("{found} is no {what}"))
                         .at(item.head_span(), "")
-                        .help("write a name or an address, without a scheme, a port or a path");
+                        .help(help);
                 self.layers.report(key, problem);
             }
-            hosts = hosts.zip(host).map(|(mut hosts, host)| {
-                hosts.push(host);
-                hosts
+            list = list.zip(text).map(|(mut list, text)| {
+                list.push(text);
+                list
             });
         }
-        hosts
+        list
     }
 
     /// `on`, `off`, or the name of an agent.
@@ -198,11 +292,18 @@ impl<'a> Reader<'a> {
         None
     }
 
-    fn invalid<T>(&mut self, key: &str, message: &str, help: &str) -> Option<T> {
+    /// Says what is wrong with the value of a setting.
+    pub(super) fn invalid<T>(&mut self, key: &str, message: &str, help: &str) -> Option<T> {
         let problem = Diagnostic::error("config::invalid-value", message);
         self.layers.report(key, problem.at(self.node(key).span, "").help(help));
         None
     }
+}
+
+/// Whether a text is an absolute URI that can stand in a header with others.
+fn is_extension(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b',';
+    text.bytes().all(is_plain) && Url::parse(text).is_ok()
 }
 
 /// Whether a text is a name or an address, in brackets or not.

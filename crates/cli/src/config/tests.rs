@@ -4,11 +4,23 @@ use super::*;
 use crate::failure::Exit;
 
 /// Every setting: its key, its default, another value as it is written in a file, and in the environment or a flag.
-const SETTINGS: [(&str, &str, &str, &str); 21] = [
+const SETTINGS: [(&str, &str, &str, &str); 33] = [
     ("listen", "127.0.0.1:8100", "127.0.0.1:1", "127.0.0.1:2"),
+    ("insecure", "false", "true", "false"),
+    ("auth.api_keys", "false", "true", "false"),
+    ("auth.jwt.issuer", "None", "https://one.example", "http://127.0.0.1:9/two"),
+    ("auth.jwt.audience", "None", "one", "two"),
+    ("auth.jwt.jwks_url", "None", "https://one.example/keys", "http://localhost/keys"),
+    ("auth.jwt.scopes_claim", "scope", "one", "two"),
+    ("auth.jwt.account_claim", "sub", "one", "two"),
+    ("card.public_skills", "All", "[one, two]", "none"),
+    ("outbound.allow_networks", "[]", "[10.0.0.0/8, 192.168.0.0/16]", "fd00::/8"),
     ("public_url", "None", "http://one.example", "http://two.example"),
     ("allowed_hosts", "[]", "[one.example, two.example]", "three.example, [::1]"),
     ("delegate", "Off", "on", "echo"),
+    ("capabilities.streaming", "true", "false", "true"),
+    ("capabilities.push_notifications", "true", "false", "true"),
+    ("extensions.required", "[]", "[urn:one, urn:two]", "urn:three, https://x.example/ext"),
     ("older_versions", "false", "true", "false"),
     ("runs.max_active", "64", "1", "2"),
     ("runs.queue", "1000", "0", "2"),
@@ -22,7 +34,7 @@ const SETTINGS: [(&str, &str, &str, &str); 21] = [
     ("push.callbacks", "None", "on", "off"),
     ("push.callback_poll", "60s", "1s", "2s"),
     ("push.callback_secret_env", "None", "ONE", "TWO"),
-    ("limits.body_bytes", "8388608", "1", "2"),
+    ("limits.body_bytes", "16777216", "1", "2"),
     ("limits.body_timeout", "30s", "1ms", "2ms"),
     ("limits.keep_alive", "15s", "1ms", "2ms"),
     ("limits.card_max_age", "300s", "1s", "2s"),
@@ -32,10 +44,15 @@ const SETTINGS: [(&str, &str, &str, &str); 21] = [
 fn shown(config: &Config, key: &str) -> String {
     let Config {
         listen,
+        insecure,
+        auth,
+        public_skills,
+        allow_networks,
         public_url,
         workflows,
         allowed_hosts,
         delegation,
+        declared,
         runs,
         remember,
         push,
@@ -45,10 +62,25 @@ fn shown(config: &Config, key: &str) -> String {
     } = config;
     match key {
         "listen" => listen.to_string(),
+        "insecure" => insecure.to_string(),
+        "auth.api_keys" => auth.api_keys.to_string(),
+        "auth.jwt.issuer" => {
+            assert_eq!(auth.issuer.is_some(), auth.iss.is_some());
+            format!("{:?}", auth.iss)
+        }
+        "auth.jwt.audience" => format!("{:?}", auth.audience),
+        "auth.jwt.jwks_url" => format!("{:?}", auth.jwks_url.as_ref().map(Url::as_str)),
+        "auth.jwt.scopes_claim" => auth.scopes_claim.clone(),
+        "auth.jwt.account_claim" => auth.account_claim.clone(),
+        "card.public_skills" => format!("{public_skills:?}"),
+        "outbound.allow_networks" => format!("{allow_networks:?}"),
         "public_url" => format!("{:?}", public_url.as_ref().map(Url::as_str)),
         "workflows" => workflows.display().to_string(),
         "allowed_hosts" => format!("{allowed_hosts:?}"),
         "delegate" => format!("{delegation:?}"),
+        "capabilities.streaming" => declared.streaming.to_string(),
+        "capabilities.push_notifications" => declared.push_notifications.to_string(),
+        "extensions.required" => format!("{:?}", declared.required_extensions),
         "older_versions" => older_versions.to_string(),
         "runs.max_active" => runs.max_active.to_string(),
         "runs.queue" => runs.queue.to_string(),
@@ -82,10 +114,16 @@ fn layered(key: &str, file: Option<&str>, variable: Option<&str>, flag: Option<&
     if let Some(value) = file {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("convoke.yaml");
-        let text = match key.split_once('.') {
-            Some((section, key)) => format!("{section}:\n  {key}: {value}\n"),
-            None => format!("{key}: {value}\n"),
-        };
+        let parts: Vec<&str> = key.split('.').collect();
+        let lines = parts.iter().enumerate().map(|(depth, part)| {
+            let indent = "  ".repeat(depth);
+            if depth + 1 == parts.len() {
+                format!("{indent}{part}: {value}\n")
+            } else {
+                format!("{indent}{part}:\n")
+            }
+        });
+        let text: String = lines.collect();
         std::fs::write(&path, text).unwrap();
         layers.add_file(&path);
     }
@@ -148,6 +186,7 @@ fn the_defaults_are_those_of_the_parts_that_they_set() {
     assert_eq!(config.limits, ServerLimits::default());
     assert_eq!(config.remember, server::Settings::default().remember);
     assert_eq!(config.older_versions, server::Settings::default().older_versions);
+    assert_eq!(config.declared, Declared::default());
 }
 
 #[test]
@@ -174,6 +213,7 @@ fn flags_of_their_own_are_as_strong_as_any() {
         public_url: Some("http://flag.example".parse().unwrap()),
         workflows: Some("flag".into()),
         older_versions: true,
+        insecure: true,
         ..ConfigArgs::default()
     };
     let (config, layers) = Config::load(&args).unwrap();
@@ -181,6 +221,7 @@ fn flags_of_their_own_are_as_strong_as_any() {
     assert_eq!(shown(&config, "public_url"), "Some(\"http://flag.example/\")");
     assert_eq!(shown(&config, "workflows"), "flag");
     assert_eq!(shown(&config, "older_versions"), "true");
+    assert_eq!(shown(&config, "insecure"), "true");
     let origins: BTreeMap<&str, String> =
         layers.iter().map(|(key, setting)| (key, setting.origin.to_string())).collect();
     assert_eq!(origins["listen"], "--listen");
@@ -192,7 +233,8 @@ fn everything_that_is_wrong_is_said_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("convoke.yaml");
     let text = "listen: 0.0.0.0:1\npublic_url: 'ftp://x'\nworkflows: ''\nallowed_hosts: [ok, 'a:1', 7]\n\
-                older_versions: 'yes'\n\
+                older_versions: 'yes'\ncapabilities: {streaming: off}\n\
+                extensions: {required: [urn:ok, 'urn:a,urn:b', plain, 7]}\n\
                 run: {}\nruns: {max_active: 0, queue: many, que: 1}\nmessages: 5m\n\
                 push: {callbacks: perhaps, callback_secret_env: ''}\n\
                 limits: {body_bytes: -1, body_timeout: soon, keep_alive: 5}\n";
@@ -203,12 +245,15 @@ fn everything_that_is_wrong_is_said_at_once() {
     assert!(Config::read(&mut layers).is_none());
     let failure = format!("{:?}", layers.check().unwrap_err());
     for said in [
-        "0.0.0.0:1 is not a loopback address",
         "this cannot be the URL of an agent",
         "`workflows` is empty",
         "`a:1` is no host",
         "a number is no host",
         "`older_versions` must be true or false, not a string",
+        "`capabilities.streaming` must be true or false",
+        "`urn:a,urn:b` is no URI of an extension",
+        "`plain` is no URI of an extension",
+        "a number is no URI of an extension",
         "`run` is no setting",
         "did you mean `runs`?",
         "`runs.max_active` must be a whole number from 1",
@@ -221,7 +266,7 @@ fn everything_that_is_wrong_is_said_at_once() {
         "`limits.body_timeout` is no duration",
         "`limits.keep_alive` must be a duration, as in 500ms",
         "did you mean `limits.card_max_age`?",
-        "convoke.yaml:1:9",
+        "convoke.yaml:2:13",
     ] {
         assert!(failure.contains(said), "{said}:\n{failure}");
     }
@@ -238,4 +283,74 @@ fn a_file_that_cannot_be_read_is_wrong_usage_and_an_empty_one_changes_nothing() 
     let mut layers = Layers::of_defaults(DEFAULTS);
     layers.add_file(&path);
     assert_eq!(read(&mut layers), read(&mut Layers::of_defaults(DEFAULTS)));
+}
+
+/// What is wrong with settings that can each be read.
+fn wrong_together(sets: &[&str]) -> String {
+    let mut layers = Layers::of_defaults(DEFAULTS);
+    sets.iter().for_each(|set| layers.add_set(set));
+    read(&mut layers).check(&mut layers);
+    layers.check().err().map(|failure| failure.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn elsewhere_than_on_loopback_it_listens_behind_a_proxy_and_for_callers_with_credentials_only() {
+    let elsewhere = "listen=192.0.2.1:1";
+    for (sets, said) in [
+        (&[elsewhere][..], "192.0.2.1:1 is not a loopback address"),
+        (&[elsewhere, "insecure=true"], "192.0.2.1:1 is not a loopback address"),
+        (&[elsewhere, "auth.api_keys=true"], "and there is no TLS"),
+        (
+            &["listen=0.0.0.0:1", "auth.api_keys=true", "insecure=true"],
+            "0.0.0.0 is no address that clients could call",
+        ),
+    ] {
+        let wrong = wrong_together(sets);
+        assert!(wrong.contains(said), "{sets:?}: {wrong}");
+    }
+    for sets in [
+        &["listen=[::1]:1"][..],
+        &[elsewhere, "auth.api_keys=true", "insecure=true"],
+        &[
+            "listen=0.0.0.0:1",
+            "auth.api_keys=true",
+            "insecure=true",
+            "public_url=https://a.example",
+        ],
+        &[elsewhere, "auth.jwt.issuer=https://i.example", "auth.jwt.audience=a", "insecure=true"],
+    ] {
+        assert_eq!(wrong_together(sets), "", "{sets:?}");
+    }
+}
+
+#[test]
+fn an_issuer_and_its_audience_are_set_together_and_reached_in_a_protected_way() {
+    assert!(wrong_together(&["auth.jwt.issuer=https://i.example"]).contains("auth.jwt.audience"));
+    assert!(wrong_together(&["auth.jwt.audience=a"]).contains("auth.jwt.issuer"));
+    assert!(wrong_together(&["auth.jwt.jwks_url=https://i.example"]).contains("auth.jwt.issuer"));
+    for (key, value) in [
+        ("auth.jwt.issuer", "http://i.example"),
+        ("auth.jwt.jwks_url", "http://i.example/keys"),
+        ("auth.jwt.issuer", "i.example"),
+        ("auth.jwt.scopes_claim", ""),
+        ("outbound.allow_networks", "10.0.0.1/99"),
+        ("card.public_skills", "one,,two"),
+    ] {
+        let mut layers = Layers::of_defaults(DEFAULTS);
+        layers.add_set(&format!("{key}={value}"));
+        assert!(Config::read(&mut layers).is_none() && layers.check().is_err(), "{key}={value}");
+    }
+}
+
+#[test]
+fn settings_in_sections_of_sections_are_written_as_they_are_read() {
+    let json = Layers::of_defaults(DEFAULTS).to_json();
+    assert_eq!(json["auth"]["jwt"]["scopes_claim"], "scope");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("convoke.yaml");
+    std::fs::write(&path, json.to_string()).unwrap();
+    let mut layers = Layers::of_defaults(DEFAULTS);
+    layers.add_file(&path);
+    let again = read(&mut layers);
+    assert_eq!(again.auth, read(&mut Layers::of_defaults(DEFAULTS)).auth);
 }

@@ -89,8 +89,13 @@ impl Borrowed {
     }
 
     /// Whether the holder drives a run.
-    pub(super) async fn is_driven(&self, run: &RunId) -> Result<bool, StoreError> {
-        match self.ask(&Ask::IsDriven { run: run.clone() }, ANSWER).await? {
+    pub(super) async fn is_driven(
+        &self,
+        account: &AccountId,
+        run: &RunId,
+    ) -> Result<bool, StoreError> {
+        let ask = Ask::IsDriven { account: account.clone(), run: run.clone() };
+        match self.ask(&ask, ANSWER).await? {
             Heard::Told(is_driven) => Ok(is_driven),
             Heard::Ours(_) => Ok(false),
         }

@@ -85,7 +85,7 @@ impl Driver {
         let message = self.message_of(at, &flight).await?;
         let reporter = self.reporter(at, attempt);
         let (limits, interfaces) = (self.shared.limits, Arc::clone(&self.shared.interfaces));
-        let peer = match self.shared.peer(&flight.intent, errand.task()) {
+        let peer = match self.peer(&flight.intent, errand.task()) {
             Ok(peer) => peer,
             Err(why) => {
                 let report = reporter.unusable(&flight.intent, &why)?;
@@ -145,7 +145,7 @@ impl Driver {
         let Some((intent, task, give_up_at)) = self.run.to_cancel(at, attempt) else {
             return;
         };
-        let peer = self.shared.peer(intent, Some(task));
+        let peer = self.peer(intent, Some(task));
         let task_id = task.task_id.clone();
         let step = self.step_id(at);
         let to = self.report_to.clone();
@@ -253,6 +253,6 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
 
 /// The question that an attempt answered last.
 fn answered(flight: &Flight) -> Option<KnownPause> {
-    let message_id = flight.asked.clone()?;
+    let message_id = flight.asked.as_ref()?.message_id.clone()?;
     Some(KnownPause { kind: PauseKind::Input, message_id: Some(message_id), is_awaited: false })
 }

@@ -40,9 +40,10 @@ impl Driver {
             }
             kept = Some(once.put_alone(account, &self.id)?);
         }
+        let references = self.referred(&message).await;
         let prepared = self.addressed(step).and_then(|at| {
             let (flight, task) = self.asking(at).ok_or(ReplyError::NotPaused)?;
-            let report = self.answer_report(at, &flight, &task, message)?;
+            let report = self.answer_report(at, &flight, &task, message, references)?;
             Ok((at, report))
         });
         match prepared {
@@ -79,6 +80,14 @@ impl Driver {
         self.run.shape().find(&step).ok_or(ReplyError::NotPaused)
     }
 
+    /// What an answer in a relay refers to, as its agent knows it.
+    async fn referred(&self, said: &Message) -> Vec<String> {
+        match self.plan.bindings.first().filter(|_| self.run.is_relay()) {
+            Some(binding) => self.known_there(binding, &said.reference_task_ids).await,
+            None => Vec::new(),
+        }
+    }
+
     fn asking(&self, at: StepIndex) -> Option<(Flight, RemoteTask)> {
         match &self.run.at(at).phase {
             Phase::Paused { flight, task, .. } => Some((flight.clone(), task.clone())),
@@ -92,6 +101,7 @@ impl Driver {
         flight: &Flight,
         task: &RemoteTask,
         said: Message,
+        references: Vec<String>,
     ) -> Result<Report, ReplyError> {
         let turn = flight.turn + 1;
         let step = self.run.shape().step(at).id.clone();
@@ -102,7 +112,7 @@ impl Driver {
                 .with_metadata(metadata::ORIGIN, said.message_id.as_str()),
             false => self.with_origin(Message::user(said.parts.clone())),
         };
-        let message = message
+        let message = Message { reference_task_ids: references, ..message }
             .with_id(id.as_str())
             .with_task(&task.task_id)
             .with_context(&task.context_id)

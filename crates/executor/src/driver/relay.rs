@@ -1,17 +1,19 @@
 //! A relay: what its agent is told is what the client said, and its Task is shown as the agent's is.
 
+use planner::Binding;
 use protocol::{
+    client::Peer,
     model::metadata,
     v1::{Message, Part},
 };
 
-use super::Driver;
+use super::{Driver, Uncallable};
 use crate::{
     ExecutorError,
-    run::{RunEvent, StepIndex},
+    run::{Intent, RemoteTask, RunEvent, StepIndex},
 };
 
-/// Keys of a client's metadata that are meant for us.
+/// Keys of a client's metadata, and extensions, that are meant for us.
 const OURS: [&str; 2] = [metadata::WORKFLOW, metadata::AGENT];
 
 /// What a client said, as the agent of a relay is told: with its metadata and extensions.
@@ -26,13 +28,30 @@ pub(super) fn relayed(parts: Vec<Part>, said: &Message) -> Message {
 
 impl Driver {
     /// The beginning of a step's Message.
-    pub(super) async fn spoken(&self, parts: Vec<Part>) -> Result<Message, ExecutorError> {
+    pub(super) async fn spoken(
+        &self,
+        parts: Vec<Part>,
+        binding: &Binding,
+    ) -> Result<Message, ExecutorError> {
         let said =
             self.run.header().filter(|header| header.relay).and_then(|it| it.message.clone());
-        Ok(match said {
-            Some(said) => relayed(parts, &self.load(&said).await?),
-            None => Message::user(parts),
-        })
+        let Some(said) = said else { return Ok(Message::user(parts)) };
+        let said: Message = self.load(&said).await?;
+        let reference_task_ids = self.known_there(binding, &said.reference_task_ids).await;
+        Ok(Message { reference_task_ids, ..relayed(parts, &said) })
+    }
+
+    /// The agent of an attempt, called with the extensions that the client of a relay has asked for.
+    pub(super) fn peer(
+        &self,
+        intent: &Intent,
+        task: Option<&RemoteTask>,
+    ) -> Result<Peer, Uncallable> {
+        let peer = self.shared.peer(intent, task)?;
+        let asked = self.run.header().into_iter().flat_map(|header| &header.extensions);
+        let theirs: Vec<&str> =
+            asked.map(String::as_str).filter(|uri| !OURS.contains(uri)).collect();
+        Ok(if theirs.is_empty() { peer } else { peer.with_extensions(&theirs) })
     }
 
     /// Whether the run has a row among the Tasks: a relay has none before its agent has made a Task, and never when

@@ -105,13 +105,13 @@ impl Driver {
         let step = self.run.shape().step(at).id.clone();
         let id = message_id(&self.id, step.as_str(), attempt, Purpose::Send);
         let mut message = self
-            .spoken(parts)
+            .spoken(parts, binding)
             .await?
             .with_id(id.as_str())
             .with_context(self.contexts.offer(&binding.agent))
             .with_metadata(metadata::ATTEMPT, id.as_str());
         message = self.with_origin(message);
-        message.reference_task_ids = self.references(at);
+        message.reference_task_ids.extend(self.references(at));
         let mut blobs: Vec<Write> = Vec::new();
         let (interface, fallbacks) = self.shared.interfaces.order(binding);
         let intent = Intent {

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use planner::{Plan, StepResult, StepState};
 use protocol::v1::Part;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use store::{BlobId, Write};
 
 use super::Driver;
 use crate::{
@@ -115,8 +117,21 @@ impl Driver {
         Ok(self.results.start.clone().expect("set on the line above"))
     }
 
-    /// Reads a value that the journal holds or names.
+    /// Reads a value that the journal holds or names. What the next commit is going to write is not in the store yet.
     pub(super) async fn load<T: DeserializeOwned>(&self, body: &Body) -> Result<T, ExecutorError> {
+        if let Body::Blob(blob) = body
+            && let Some(bytes) = self.drafted(blob)
+        {
+            let unreadable = |source| ExecutorError::Unreadable { run: self.id.clone(), source };
+            return serde_json::from_slice(bytes).map_err(unreadable);
+        }
         crate::runs::load(&*self.shared.store, &self.shared.account, &self.id, body).await
+    }
+
+    fn drafted(&self, blob: &BlobId) -> Option<&Bytes> {
+        self.draft.writes.iter().find_map(|write| match write {
+            Write::Blob { id, bytes, .. } if id == blob => Some(bytes),
+            _ => None,
+        })
     }
 }

@@ -41,8 +41,9 @@ async fn started(steps: &str) -> (TempDir, Driver) {
     };
     let outbound = Outbound::new(Policy::loopback()).unwrap();
     let (limits, interfaces) = (Limits::default(), Arc::default());
+    let home = account.clone();
     let (keyrings, callbacks) = (None, None);
-    let shared = Shared { store, outbound, account, limits, interfaces, keyrings, callbacks };
+    let shared = Shared { store, outbound, account, home, limits, interfaces, keyrings, callbacks };
     let mut driver = Driver::new(Arc::new(shared), standing);
     let body = |value| Body::Inline(Json::of(&value).unwrap());
     let header = Header {
@@ -54,6 +55,7 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         message: None,
         origin: None,
         accepts: Vec::new(),
+        extensions: Vec::new(),
         relay: false,
     };
     driver.open(Box::new(header), Vec::new(), Arc::default(), Arc::from([])).await.unwrap();
@@ -99,6 +101,7 @@ fn failed(id: &str, class: ErrorClass, result: Body) -> Report {
         result,
         remote_ended: true,
         wait: Wait::default(),
+        refusal: None,
     };
     Report::of(Input::Failed {
         step: step(id),

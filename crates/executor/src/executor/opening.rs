@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use dashmap::DashMap;
 use jiff::Timestamp;
 use protocol::v1::{Message, Part};
 use store::{Batch, Owned, Seq, Write};
@@ -12,11 +11,13 @@ use uuid::Uuid;
 use super::Executor;
 use crate::{
     ExecutorError, RunId,
+    id::RunKey,
     journal::{self, RunSummary},
     once::Once,
     record::Opening,
     report::body_of,
     run::{OpeningTurn, Outcome, RunEvent, projection::RunState},
+    supervise::Idle,
 };
 
 /// A Message from which no run starts, and our answer to it.
@@ -147,20 +148,21 @@ impl Executor {
     /// Takes the right to write the journal of a Task that nobody drives: ours already, or claimed now. Until it
     /// is settled, nobody else in this process has it.
     pub(super) async fn hold(&self, id: &RunId) -> Result<Held, ExecutorError> {
-        let owned = match self.idle.remove(id) {
+        let key = self.key(id);
+        let owned = match self.idle.remove(&key) {
             Some((_, owned)) => owned,
             None => self.claim(id).await?,
         };
-        Ok(Held { id: id.clone(), owned, idle: Arc::clone(&self.idle), is_returned: true })
+        Ok(Held { key, owned, idle: Arc::clone(&self.idle), is_returned: true })
     }
 }
 
 /// The right to write a journal, out of the hands of everybody else. Goes back to where it came from when it is
 /// dropped.
 pub(super) struct Held {
-    id: RunId,
+    key: RunKey,
     pub(super) owned: Owned,
-    idle: Arc<DashMap<RunId, Owned>>,
+    idle: Arc<Idle>,
     is_returned: bool,
 }
 
@@ -170,7 +172,7 @@ impl Held {
         let account = executor.shared.account.clone();
         let owned = Owned::opened(account, id.journal(), executor.lease.incarnation);
         let idle = Arc::clone(&executor.idle);
-        Self { id: id.clone(), owned, idle, is_returned: false }
+        Self { key: executor.key(id), owned, idle, is_returned: false }
     }
 
     /// Ends the hold after a commit: the right is kept for later when the Task still waits then. After a commit
@@ -195,7 +197,7 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         if self.is_returned {
-            self.idle.insert(self.id.clone(), self.owned.clone());
+            self.idle.insert(self.key.clone(), self.owned.clone());
         }
     }
 }

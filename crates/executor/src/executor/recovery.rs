@@ -9,7 +9,7 @@ use crate::{ExecutorError, RunId};
 const CLAIMED_AT_ONCE: usize = 64;
 
 impl Executor {
-    /// Takes up every run of the account that has not ended and that no living process drives. Returns those
+    /// Takes up every run of every account that has not ended and that no living process drives. Returns those
     /// that go on; one that cannot be taken up is logged, and can be resumed later.
     ///
     /// # Errors
@@ -32,14 +32,13 @@ impl Executor {
 
     async fn take_over(&self, owned: Owned) -> Option<RunId> {
         let journal = owned.journal.clone();
-        let id =
-            journal.as_str().parse::<RunId>().ok().filter(|_| owned.account == self.shared.account);
-        let Some(id) = id else {
+        let Ok(id) = journal.as_str().parse::<RunId>() else {
             tracing::warn!(account = %owned.account, %journal, "what this is cannot be driven here");
             return None;
         };
-        self.idle.insert(id.clone(), owned);
-        match self.resume(&id).await {
+        let its = self.of(&owned.account);
+        self.idle.insert(its.key(&id), owned);
+        match its.resume(&id).await {
             Ok(()) => Some(id),
             // It waits for a Message and for nothing else.
             Err(ExecutorError::NotStarted { .. }) => None,
@@ -56,14 +55,15 @@ impl Executor {
     /// When there is no such run, another process drives it, or the store fails.
     pub async fn resume(&self, id: &RunId) -> Result<(), ExecutorError> {
         self.check_lease()?;
-        if self.drivers.contains_key(id) {
+        let key = self.key(id);
+        if self.drivers.contains_key(&key) {
             return Ok(());
         }
         let recorded = self.runs().read(id).await?;
         if recorded.run.outcome().is_some() {
             return Ok(());
         }
-        let owned = match self.idle.remove(id) {
+        let owned = match self.idle.remove(&key) {
             Some((_, owned)) => owned,
             None => self.claim(id).await?,
         };
@@ -76,7 +76,7 @@ impl Executor {
             }
             Err(error) => {
                 if !error.is_fenced() {
-                    self.idle.insert(id.clone(), run.owned);
+                    self.idle.insert(key, run.owned);
                 }
                 Err(error)
             }

@@ -10,6 +10,7 @@ use protocol::{
 use tokio::time::sleep;
 
 use super::{Attempt, Ending, Follower, failure};
+use crate::run::Refusal;
 
 /// The first pause before an answer is sent again that did not get through; each next one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -38,7 +39,7 @@ impl Attempt {
                 Err(error) => error,
             };
             if !error.is_retryable() {
-                return Ending::Failed(failure::defeat(&error));
+                return self.refused_answer(turn, &error).await;
             }
             may_be_there = true;
             sleep(pause.max(error.retry_after.unwrap_or_default())).await;
@@ -46,17 +47,33 @@ impl Attempt {
         }
     }
 
+    /// What an answer comes to that the agent does not take. In a relay its client hears of it and may answer
+    /// otherwise, if the Task waits as it did before; one that has moved on is shown as it is. In any other run
+    /// nobody is there who could answer otherwise.
+    async fn refused_answer(&self, turn: u32, error: &ClientError) -> Ending {
+        if let Some(refusal) = Refusal::of(error).filter(|_| self.relays)
+            && let (Some(known), Some(task)) = (self.bound(), self.look().await)
+        {
+            if task.state().is_interrupted() {
+                return Ending::AnswerRefused(turn, Box::new(refusal));
+            }
+            self.reporter.delivered(turn).await;
+            return self.watch(self.heard(Follower::of(known.clone()))).await;
+        }
+        Ending::Failed(failure::defeat(error))
+    }
+
     /// Whether the Task knows the answer already. An agent that keeps no history is asked by its state: one that
     /// has moved on from the question has an answer.
     async fn has_arrived(&self) -> bool {
-        let Some(task) = self.bound() else {
-            return false;
-        };
-        let request = GetTaskRequest { id: task.task_id.clone(), ..GetTaskRequest::default() };
-        match self.peer.get_task(request, LOOK_TIMEOUT).await {
-            Ok(task) => self.knows_answer(&task),
-            Err(_) => false,
-        }
+        self.look().await.is_some_and(|task| self.knows_answer(&task))
+    }
+
+    /// The Task as it is; `None` when the agent does not say.
+    async fn look(&self) -> Option<Task> {
+        let id = self.bound()?.task_id.clone();
+        let request = GetTaskRequest { id, ..GetTaskRequest::default() };
+        self.peer.get_task(request, LOOK_TIMEOUT).await.ok()
     }
 
     fn knows_answer(&self, task: &Task) -> bool {

@@ -11,7 +11,7 @@ use protocol::{
 };
 
 use super::Passing;
-use crate::run::{PauseKind, RemoteTask};
+use crate::run::{PauseKind, Refusal, RemoteTask};
 
 /// Follows one attempt's Task through snapshots and updates.
 #[derive(Debug, Default)]
@@ -67,6 +67,8 @@ pub(crate) enum Ending {
     Paused(Box<Question>),
     /// The Task goes on after a pause.
     WentOn,
+    /// The agent does not take the answer of this number, and still waits for one.
+    AnswerRefused(u32, Box<Refusal>),
     /// Anything else.
     Failed(Defeat),
 }
@@ -101,6 +103,8 @@ pub(crate) struct Defeat {
     pub(crate) retry_after: Option<std::time::Duration>,
     /// Whether the agent answered the Message itself in a way that may mean our contextId.
     pub(crate) may_be_about_context: bool,
+    /// The agent's error, where it goes on to the client of a relay.
+    pub(crate) refusal: Option<Box<Refusal>>,
     /// Whether it says that it does not send notifications, or not there.
     pub(crate) is_about_callback: bool,
 }
@@ -113,6 +117,7 @@ impl Defeat {
             remote_ended: false,
             retry_after: None,
             may_be_about_context: false,
+            refusal: None,
             is_about_callback: false,
         }
     }

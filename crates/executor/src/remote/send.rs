@@ -9,6 +9,7 @@ use protocol::v1::{
 
 use super::{Attempt, Defeat, Ending, Follower, failure};
 use crate::callback::Callback;
+use crate::run::Refusal;
 
 impl Attempt {
     /// Sends as a stream and follows it; a cut stream is taken up by watching.
@@ -74,7 +75,7 @@ impl Attempt {
             None => false,
             // A pause names its Task itself.
             Some(Ending::Answered(_) | Ending::Completed(_) | Ending::Paused(_)) => true,
-            Some(Ending::WentOn) => false,
+            Some(Ending::WentOn | Ending::AnswerRefused(..)) => false,
             Some(Ending::Failed(defeat)) => defeat.remote_ended,
         };
         if let Some(task) = follower.task()
@@ -104,7 +105,8 @@ impl Attempt {
 
     /// An error before anything is bound.
     fn refused(&self, error: &protocol::client::ClientError) -> Ending {
-        Ending::Failed(failure::refusal(error))
+        let refusal = self.relays.then(|| Refusal::of(error)).flatten().map(Box::new);
+        Ending::Failed(Defeat { refusal, ..failure::refusal(error) })
     }
 
     fn unanswered(&self) -> Defeat {

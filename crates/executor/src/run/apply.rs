@@ -57,7 +57,8 @@ impl Run {
                 self.answer(step, *at, *turn, intent);
             }
             RunEvent::AnswerDelivered { step, .. } => self.delivered(step),
-            RunEvent::AttemptFailed { step, attempt, at, error, next, remote_ended } => {
+            RunEvent::AnswerRefused { step, at, .. } => self.reopen(step, *at),
+            RunEvent::AttemptFailed { step, attempt, at, error, next, remote_ended, .. } => {
                 self.leave_remote(step, *attempt, *at, *remote_ended);
                 self.fail_attempt(step, *attempt, *at, error, next);
             }

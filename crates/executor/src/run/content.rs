@@ -65,6 +65,9 @@ pub struct Header {
     /// Media types that outputs may have, as the client wrote them; empty takes any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepts: Vec<String>,
+    /// Protocol extensions that the client of a relay asks for, as URIs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<String>,
     /// Whether it is a relay: one step, whose agent's Task is shown as it is.
     #[serde(default, skip_serializing_if = "is_false")]
     pub relay: bool,

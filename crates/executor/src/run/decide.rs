@@ -41,6 +41,9 @@ impl Run {
                 self.decide_answered(step, attempt, at, turn, intent, said)
             }
             Input::Delivered { step, attempt, turn } => self.decide_delivered(step, attempt, turn),
+            Input::AnswerRefused { step, attempt, at, turn, refusal } => {
+                self.decide_answer_refused(step, attempt, at, turn, refusal)
+            }
             Input::ContextRefused { step, attempt, intent } => {
                 let other = |step| RunEvent::ContextRefused { step, attempt, intent };
                 self.decide_refused(step, attempt, other)
@@ -182,6 +185,7 @@ impl Run {
                 None => Next::GiveUp { result: failure.result },
             },
             remote_ended: failure.remote_ended,
+            refusal: failure.refusal,
         })
     }
 

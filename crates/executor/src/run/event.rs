@@ -1,17 +1,21 @@
 //! What happened in a run: past tense, persisted, the only thing that changes a run's durable state.
 
+mod bodies;
+
 use std::{fmt, sync::Arc};
 
 use jiff::Timestamp;
 use planner::StepError;
 use protocol::v1::TaskState;
 use serde::{Deserialize, Serialize};
-use store::BlobId;
 
 use super::content::{
     Chunk, Header, Intent, Next, OpeningTurn, Outcome, Pause, RemoteTask, SkipReason,
 };
+use super::refusal::Refusal;
 use crate::body::Body;
+
+pub(crate) use self::bodies::name_blob;
 
 /// A step's name as the workflow file has it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -181,6 +185,17 @@ pub enum RunEvent {
         /// Counted from 1.
         attempt: u32,
     },
+    /// The agent of a relay did not take the answer, and still waits for one.
+    AnswerRefused {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+        /// What it said.
+        refusal: Box<Refusal>,
+    },
     /// The attempt did not succeed.
     AttemptFailed {
         /// Which step.
@@ -195,6 +210,9 @@ pub enum RunEvent {
         next: Next,
         /// Whether the remote Task is known to be over, so that nothing has to be canceled.
         remote_ended: bool,
+        /// In a relay, the error that the agent answered to the Message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refusal: Option<Box<Refusal>>,
     },
     /// SETTLE: the step has its result.
     StepCompleted {
@@ -268,6 +286,7 @@ impl RunEvent {
             | Self::AttemptUnpaused { step, .. }
             | Self::AttemptAnswered { step, .. }
             | Self::AnswerDelivered { step, .. }
+            | Self::AnswerRefused { step, .. }
             | Self::AttemptFailed { step, .. }
             | Self::StepCompleted { step, .. }
             | Self::StepFailed { step, .. }
@@ -298,6 +317,7 @@ impl RunEvent {
             | Self::AttemptPaused { .. }
             | Self::AttemptUnpaused { .. }
             | Self::AttemptAnswered { .. }
+            | Self::AnswerRefused { .. }
             | Self::AttemptFailed { .. }
             | Self::CancelRequested { .. }
             | Self::RunTimedOut { .. }
@@ -339,49 +359,4 @@ impl RunEvent {
             _ => None,
         }
     }
-
-    /// What it holds or names.
-    fn bodies(&self) -> Vec<&Body> {
-        match self {
-            Self::RunDeferred { turn, .. } | Self::RunRejected { turn, .. } => {
-                vec![&turn.message, &turn.answer]
-            }
-            Self::RunStarted { header, .. } | Self::RunQueued { header, .. } => {
-                let always = [&header.plan, &header.inputs, &header.start];
-                always.into_iter().chain(&header.message).collect()
-            }
-            Self::AttemptStarted { intent, .. }
-            | Self::ContextRefused { intent, .. }
-            | Self::CallbackRefused { intent, .. } => vec![&intent.message],
-            Self::AttemptAnswered { intent, said, .. } => {
-                [&intent.message].into_iter().chain(said).collect()
-            }
-            Self::ArtifactChunked { chunk, .. } => vec![&chunk.artifact],
-            Self::AttemptReported { status, .. } => vec![status],
-            Self::AttemptPaused { pause, .. } => pause.question.iter().collect(),
-            Self::StepCompleted { result, .. }
-            | Self::StepFailed { result, .. }
-            | Self::AttemptFailed { next: Next::GiveUp { result }, .. } => vec![result],
-            Self::RunFinished { outcome: Outcome::Completed(outputs), .. } => vec![outputs],
-            Self::AttemptFailed { next: Next::Retry { .. }, .. }
-            | Self::RunFinished { .. }
-            | Self::RunAdmitted { .. }
-            | Self::RunResumed { .. }
-            | Self::StepSkipped { .. }
-            | Self::AttemptBound { .. }
-            | Self::AttemptUnpaused { .. }
-            | Self::AnswerDelivered { .. }
-            | Self::CancelRequested { .. }
-            | Self::RunTimedOut { .. }
-            | Self::AttemptCanceled { .. } => Vec::new(),
-        }
-    }
-}
-
-/// Whether one of the events names a blob: only then may it be written.
-pub(crate) fn name_blob(events: &[RunEvent], blob: &BlobId) -> bool {
-    events
-        .iter()
-        .flat_map(RunEvent::bodies)
-        .any(|body| matches!(body, Body::Blob(id) if id == blob))
 }

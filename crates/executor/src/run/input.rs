@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use planner::StepError;
 use protocol::v1::TaskState;
 
-use super::{Chunk, Header, Intent, Pause, RemoteTask, StepId};
+use super::{Chunk, Header, Intent, Pause, Refusal, RemoteTask, StepId};
 use crate::body::Body;
 
 /// One fact from outside. Stale and repeated inputs are ordinary and change nothing.
@@ -122,6 +122,19 @@ pub enum Input {
         /// The answer's number.
         turn: u32,
     },
+    /// The agent of a relay does not take the answer, and still waits for one.
+    AnswerRefused {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// Now.
+        at: Timestamp,
+        /// The answer's number.
+        turn: u32,
+        /// What it said.
+        refusal: Box<Refusal>,
+    },
     /// The agent does not accept our contextId.
     ContextRefused {
         /// Which step.
@@ -214,6 +227,7 @@ impl Input {
             | Self::Answered { step, .. }
             | Self::Delivered { step, .. }
             | Self::ContextRefused { step, .. }
+            | Self::AnswerRefused { step, .. }
             | Self::CallbackRefused { step, .. }
             | Self::Succeeded { step, .. }
             | Self::Failed { step, .. }
@@ -260,6 +274,8 @@ pub struct Failure {
     pub remote_ended: bool,
     /// What the next attempt has to wait for.
     pub wait: Wait,
+    /// The error that the agent of a relay answered to the Message.
+    pub refusal: Option<Box<Refusal>>,
 }
 
 /// Data for a back-off.

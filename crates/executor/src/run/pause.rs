@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Effect, Intent, Pause, PauseKind, Phase, RemoteTask, Run, RunEvent, StepId, StepIndex,
+    Effect, Intent, Pause, PauseKind, Phase, Refusal, RemoteTask, Run, RunEvent, StepId, StepIndex,
 };
 use crate::body::Body;
 
@@ -106,14 +106,34 @@ impl Run {
         attempt: u32,
         turn: u32,
     ) -> Option<RunEvent> {
-        let found = self.at(self.shape.find(&step)?);
-        let is_awaited = match &found.phase {
-            Phase::Answered(flight, _) | Phase::Answering(flight, _) => {
+        self.is_being_answered(&step, attempt, turn)
+            .then_some(RunEvent::AnswerDelivered { step, attempt })
+    }
+
+    pub(super) fn decide_answer_refused(
+        &self,
+        step: StepId,
+        attempt: u32,
+        at: Timestamp,
+        turn: u32,
+        refusal: Box<Refusal>,
+    ) -> Option<RunEvent> {
+        self.is_being_answered(&step, attempt, turn).then_some(RunEvent::AnswerRefused {
+            step,
+            attempt,
+            at,
+            refusal,
+        })
+    }
+
+    fn is_being_answered(&self, step: &StepId, attempt: u32, turn: u32) -> bool {
+        let phase = self.shape.find(step).map(|at| &self.at(at).phase);
+        match phase {
+            Some(Phase::Answered(flight, _) | Phase::Answering(flight, _)) => {
                 flight.attempt == attempt && flight.turn == turn
             }
             _ => false,
-        };
-        is_awaited.then_some(RunEvent::AnswerDelivered { step, attempt })
+        }
     }
 
     pub(super) fn pause(
@@ -156,7 +176,7 @@ impl Run {
             && let Phase::Paused { mut flight, task, since, pause } = self.at(index).phase.clone()
         {
             flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
-            flight.asked = pause.message_id;
+            flight.asked = Some(pause);
             flight.turn = turn;
             flight.intent = Arc::clone(intent);
             self.set_phase(index, Phase::Answered(flight, task));
@@ -169,6 +189,18 @@ impl Run {
                 self.at(index).phase.clone()
         {
             self.set_phase(index, Phase::Watching(flight, task));
+        }
+    }
+
+    /// The question stands as it stood before the answer.
+    pub(super) fn reopen(&mut self, step: &StepId, since: Timestamp) {
+        self.pass(since);
+        if let Some(index) = self.shape.find(step)
+            && let Phase::Answered(mut flight, task) | Phase::Answering(mut flight, task) =
+                self.at(index).phase.clone()
+            && let Some(pause) = flight.asked.take()
+        {
+            self.set_phase(index, Phase::Paused { flight, task, pause, since });
         }
     }
 

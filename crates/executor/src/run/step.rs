@@ -17,6 +17,7 @@
 //! | Paused | `AttemptAnswered` | `Answered` |
 //! | `Answered` | a slot is free | Answering |
 //! | `Answered`, Answering | `AnswerDelivered` | Watching |
+//! | `Answered`, Answering | `AnswerRefused` | Paused |
 //! | Sending, Watching, Paused, `Answered`, Answering | the run halts | Canceling |
 //! | `BackingOff`, or Ready after an attempt | the run halts | Settled |
 //! | Canceling | `AttemptBound`, also in place of `AttemptPaused` | Canceling, with a Task to cancel |
@@ -41,8 +42,8 @@ pub struct Flight {
     pub intent: Arc<Intent>,
     /// Answers so far.
     pub turn: u32,
-    /// The messageId of the question that was answered last.
-    pub asked: Option<String>,
+    /// The question that was answered last.
+    pub asked: Option<Pause>,
     /// How long the attempt has been paused: this does not count against its timeout.
     pub paused: SignedDuration,
 }

@@ -85,7 +85,7 @@ async fn a_large_direct_message_is_a_result_like_any_other() {
 
 #[tokio::test]
 async fn an_answer_that_is_larger_than_the_client_takes_fails_the_step() {
-    for (streaming, kind, mebibytes) in [(true, "text/event-stream", 16), (false, "text/json", 32)]
+    for (streaming, kind, mebibytes) in [(true, "text/event-stream", 32), (false, "text/json", 32)]
     {
         let limit = mebibytes << 20;
         let huge = async move || {

@@ -167,6 +167,7 @@ pub(crate) fn new_run(plan: Arc<Plan>) -> NewRun {
         opening: None,
         accepts: Vec::new(),
         relay: false,
+        extensions: Vec::new(),
         once: None,
     }
 }

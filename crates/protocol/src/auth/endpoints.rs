@@ -289,7 +289,7 @@ fn is_passing(status: http::StatusCode) -> bool {
 }
 
 /// Where an issuer describes itself: OpenID Connect Discovery §4, then RFC 8414 §3.
-fn well_known(issuer: &Url) -> [String; 2] {
+pub(crate) fn well_known(issuer: &Url) -> [String; 2] {
     let path = issuer.path().trim_end_matches('/');
     let at = |path: String| {
         let mut place = issuer.clone();

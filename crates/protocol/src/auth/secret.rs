@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use aws_lc_rs::rand;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::HeaderValue;
 use serde::{Deserialize, Serialize};
 use tokio::process::Command;
@@ -24,6 +26,18 @@ impl Secret {
     #[must_use]
     pub fn new(text: impl Into<Arc<str>>) -> Secret {
         Secret(text.into())
+    }
+
+    /// Draws one: a prefix, and 256 random bits (base64url, 43 characters).
+    ///
+    /// # Panics
+    /// When the machine has no randomness.
+    #[must_use]
+    pub fn draw(prefix: &str) -> Secret {
+        let mut bytes = [0; 32];
+        rand::fill(&mut bytes)
+            .expect("no machine that makes TLS connections is without randomness");
+        Secret::new(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
     }
 
     /// Returns the secret itself, for the one place that sends it.

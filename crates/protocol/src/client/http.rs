@@ -13,7 +13,8 @@ use super::{
     ClientError,
     call::{Call, Opened},
     events::Source,
-    jsonrpc, older, rest,
+    jsonrpc, older,
+    rest::{self, Unwritable},
 };
 use crate::{
     auth::Proof,
@@ -211,8 +212,8 @@ impl Call {
     }
 
     /// A request that cannot be written.
-    pub(super) fn unwritable(&self, error: &serde_json::Error) -> ClientError {
-        let why = format!("the request cannot be written as JSON: {error}");
+    pub(super) fn unwritable(&self, error: impl Into<Unwritable>) -> ClientError {
+        let why = error.into().to_string();
         self.transport(&OutboundError::Url { url: self.url().to_owned(), why })
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn outgoing<P: Serialize>(call: &Call, params: &P) -> Result<Outgoing
 
 fn written<P: Serialize>(call: &Call, method: &str, params: &P) -> Result<Outgoing, ClientError> {
     let request = Request { jsonrpc: "2.0", id: call.id, method, params };
-    let body = serde_json::to_vec(&request).map_err(|error| call.unwritable(&error))?;
+    let body = serde_json::to_vec(&request).map_err(|error| call.unwritable(error))?;
     Ok(Outgoing {
         method: Method::POST,
         url: call.client.url.clone(),

@@ -44,7 +44,7 @@ pub(super) fn params<P: Serialize>(
     dialect: Dialect,
     params: &P,
 ) -> Result<Value, ClientError> {
-    let params = serde_json::to_value(params).map_err(|error| call.unwritable(&error))?;
+    let params = serde_json::to_value(params).map_err(|error| call.unwritable(error))?;
     Ok(dialect::write_params(dialect, call.operation, params))
 }
 
@@ -66,7 +66,8 @@ pub(super) fn outgoing<R: Request>(
         Operation::GetExtendedAgentCard => Route { path: dialect::HTTP_JSON_CARD, ..*route },
         _ => *route,
     };
-    let (mut url, _) = rest::place(&base, "", &route, &mut request.clone());
+    let (mut url, _) = rest::place(&base, "", &route, &mut request.clone())
+        .map_err(|error| call.unwritable(error))?;
     let fields = params(call, dialect, request)?;
     let (method, body) = match route.verb {
         Verb::Post => (Method::POST, Some(fields.to_string().into_bytes())),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ::http::{HeaderValue, StatusCode};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use reqwest::Method;
 use serde::{
     Deserialize,
@@ -29,6 +30,32 @@ const ANY_JSON: &str = "application/a2a+json, application/json";
 /// How far into an answer a look goes for signs that it is no result.
 const PEEK_BYTES: usize = 512;
 
+/// What a segment of a path cannot hold as it is.
+const SEGMENT: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'/')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'\\')
+    .add(b'`')
+    .add(b'{')
+    .add(b'}');
+
+/// Why a request cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unwritable {
+    #[error("the request cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error(
+        "{0:?} cannot stand in a path, where it means another place; call the agent by another binding"
+    )]
+    Segment(String),
+}
+
 /// What can stand in an answer that is not the result.
 #[derive(Deserialize)]
 struct Aside {
@@ -52,66 +79,99 @@ struct StatusObject {
 pub(super) fn outgoing<R: Request>(
     call: &Call,
     route: &Route,
-    mut request: R,
+    request: R,
 ) -> Result<Outgoing, ClientError> {
     if let Some(dialect) = call.client.dialect {
         return older::outgoing(call, dialect, route, &request);
     }
+    let (method, url, body) =
+        written(&call.client.url, route, request).map_err(|error| call.unwritable(error))?;
+    let content_type = HeaderValue::from_static(A2A_JSON);
+    Ok(Outgoing { method, url, body, content_type, accept: ANY_JSON })
+}
+
+/// Writes verb, address and body of a request, given the URL of the interface.
+///
+/// # Errors
+/// [`Unwritable`].
+pub(crate) fn written<R: Request>(
+    base: &Url,
+    route: &Route,
+    mut request: R,
+) -> Result<(Method, Url, Option<Vec<u8>>), Unwritable> {
     let tenant = std::mem::take(request.tenant_mut());
-    let (mut url, names) = place(&call.client.url, &tenant, route, &mut request);
-    let fields = || {
-        let mut fields = match serde_json::to_value(&request) {
-            Ok(Value::Object(fields)) => fields,
-            Ok(_) => Map::new(),
-            Err(error) => return Err(call.unwritable(&error)),
+    let (mut url, names) = place(base, &tenant, route, &mut request)?;
+    let fields = || -> Result<_, serde_json::Error> {
+        let mut fields = match serde_json::to_value(&request)? {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
         };
         fields.retain(|name, _| !names.contains(&name.as_str()));
         Ok(fields)
     };
     let body = match route.verb {
-        Verb::Post if names.is_empty() => Some(serde_json::to_vec(&request)),
-        Verb::Post => Some(serde_json::to_vec(&fields()?)),
+        Verb::Post if names.is_empty() => Some(serde_json::to_vec(&request)?),
+        Verb::Post => Some(serde_json::to_vec(&fields()?)?),
         Verb::Get | Verb::Delete => {
             put_query(&mut url, &fields()?);
             None
         }
     };
-    let body = body.transpose().map_err(|error| call.unwritable(&error))?;
     let method = match route.verb {
         Verb::Get => Method::GET,
         Verb::Post => Method::POST,
         Verb::Delete => Method::DELETE,
     };
-    let content_type = HeaderValue::from_static(A2A_JSON);
-    Ok(Outgoing { method, url, body, content_type, accept: ANY_JSON })
+    Ok((method, url, body))
 }
 
 /// Fills a route's path in, and returns the JSON names of the fields that are in it.
+///
+/// # Errors
+/// [`Unwritable::Segment`] when a value cannot stand in a path.
 pub(super) fn place<R: Request>(
     base: &Url,
     tenant: &str,
     route: &Route,
     request: &mut R,
-) -> (Url, Vec<&'static str>) {
-    let mut url = base.clone();
+) -> Result<(Url, Vec<&'static str>), Unwritable> {
+    let mut path = base.path().trim_end_matches('/').to_owned();
     let mut names = Vec::new();
-    let mut segments = url.path_segments_mut().expect("URLs of http have paths");
-    segments.pop_if_empty();
     if !tenant.is_empty() {
-        segments.push(tenant);
+        push(&mut path, tenant, "")?;
     }
     for pattern in route.path.trim_start_matches('/').split('/') {
         match pattern.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
             Some((name, suffix)) => {
                 let value = request.path_field(name).map(std::mem::take).unwrap_or_default();
-                segments.push(&format!("{value}{suffix}"));
+                push(&mut path, &value, suffix)?;
                 names.push(if name == "task_id" { "taskId" } else { "id" });
             }
-            None => _ = segments.push(pattern),
+            None => path.extend(["/", pattern]),
         }
     }
-    drop(segments);
-    (url, names)
+    let mut url = base.clone();
+    url.set_path(&path);
+    Ok((url, names))
+}
+
+/// Appends a segment of a value and what follows it.
+fn push(path: &mut String, value: &str, suffix: &str) -> Result<(), Unwritable> {
+    // Nobody reads these as they are, however they are written.
+    if suffix.is_empty() && [".", ".."].contains(&value) {
+        return Err(Unwritable::Segment(value.to_owned()));
+    }
+    let written = utf8_percent_encode(value, SEGMENT).to_string();
+    // An id that ends like `{id}:cancel` is no verb.
+    let written = if ends_in_verb(value) { written.replace(':', "%3A") } else { written };
+    path.extend(["/", &written, suffix]);
+    Ok(())
+}
+
+fn ends_in_verb(value: &str) -> bool {
+    let routes = Operation::table().iter().flat_map(|row| row.routes);
+    let mut verbs = routes.filter_map(|route| Some(route.path.split_once("}:")?.1));
+    verbs.any(|verb| value.strip_suffix(verb).is_some_and(|rest| rest.ends_with(':')))
 }
 
 pub(super) fn put_query(url: &mut Url, fields: &Map<String, Value>) {

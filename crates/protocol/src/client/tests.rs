@@ -4,6 +4,7 @@ mod calls;
 mod dialects;
 mod golden;
 mod grpc;
+mod load;
 mod peer;
 mod rest;
 mod streams;

@@ -185,14 +185,16 @@ fn part(value: Value) -> Value {
     })
 }
 
-/// Artifacts of 0.1 have numbers for names, or only their places.
+/// Artifacts of 0.1 have numbers for names, or only their places; where that number is another's, the
+/// next that is free, because two of one id would be one.
 fn artifacts(value: Value) -> Value {
     let Value::Array(artifacts) = value else { return value };
     let mut taken = BTreeSet::new();
     let read = artifacts.into_iter().enumerate().map(|(at, one)| {
         let at = at as u64;
         let index = one.get("index").and_then(Value::as_u64).filter(|index| !taken.contains(index));
-        let index = index.unwrap_or(at);
+        let free = || (at..).find(|index| !taken.contains(index)).unwrap_or(at);
+        let index = index.unwrap_or_else(free);
         taken.insert(index);
         artifact(one, index)
     });

@@ -62,11 +62,13 @@ pub(crate) fn event(
         ("message", message(dialect, inner.take()))
     } else if let Some(inner) = event.get_mut("statusUpdate") {
         ("statusUpdate", kinded(dialect, "status-update", status_update(dialect, inner, is_final)))
-    } else {
-        let update = edit(take(&mut event, "artifactUpdate"), |update| {
+    } else if let Some(inner) = event.get_mut("artifactUpdate") {
+        let update = edit(inner.take(), |update| {
             change(update, "artifact", |inner| artifact(dialect, inner));
         });
         ("artifactUpdate", kinded(dialect, "artifact-update", update))
+    } else {
+        return Vec::new();
     };
     let (name, inner) = written;
     vec![if dialect == Dialect::V0_3Proto { wrapped(name, inner) } else { inner }]
@@ -74,9 +76,12 @@ pub(crate) fn event(
 
 fn sent(dialect: Dialect, value: Value) -> Value {
     let Value::Object(mut object) = value else { return value };
-    let (name, written) = match object.get_mut("task") {
-        Some(inner) => ("task", task(dialect, inner.take())),
-        None => ("message", message_or_task(dialect, take(&mut object, "message"))),
+    let (name, written) = if let Some(inner) = object.get_mut("task") {
+        ("task", task(dialect, inner.take()))
+    } else if let Some(inner) = object.get_mut("message") {
+        ("message", message_or_task(dialect, inner.take()))
+    } else {
+        return Value::Null;
     };
     if dialect == Dialect::V0_3Proto { wrapped(name, written) } else { written }
 }

@@ -120,7 +120,10 @@ impl Keyring {
     }
 
     /// Signs claims as a JWT.
-    pub(super) fn sign<T: Serialize>(&self, claims: &T) -> Result<String, PushError> {
+    ///
+    /// # Errors
+    /// [`PushError::Key`] when they cannot be signed.
+    pub fn sign<T: Serialize>(&self, claims: &T) -> Result<String, PushError> {
         let mut header = Header::new(Algorithm::ES256);
         header.kid = Some(self.current.id.clone());
         jsonwebtoken::encode(&header, claims, &self.current.private)

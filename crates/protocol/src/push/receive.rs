@@ -6,15 +6,20 @@ use aws_lc_rs::{constant_time, hmac};
 use http::HeaderMap;
 use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, jwk::JwkSet};
+use serde_json::Value;
 
 use super::{
     SIGNATURE_HEADER, TOKEN_HEADER,
     sign::{Claims, hash},
 };
-use crate::v1::StreamResponse;
+use crate::{dialect::Dialect, operation::Operation, v1::StreamResponse};
 
 /// The header with an HMAC of the body: `sha256=` and hexadecimal digits, as many webhooks have it.
 const HMAC_HEADER: &str = "x-hub-signature-256";
+
+/// What an event may hold, by the names in JSON.
+const EVENTS: [&str; 6] =
+    ["task", "message", "statusUpdate", "status_update", "artifactUpdate", "artifact_update"];
 
 /// How old or how far ahead a signature may be, in seconds; a JWT is remembered for twice that.
 const WINDOW: i64 = 300;
@@ -166,8 +171,7 @@ impl Verifier {
         body: &[u8],
         now: Timestamp,
     ) -> Result<(StreamResponse, Vec<Proof>), Rejection> {
-        let event: StreamResponse =
-            serde_json::from_slice(body).map_err(|error| Rejection::Body(error.to_string()))?;
+        let event = read(body)?;
         let proofs = self.prove(headers, body, Some(event.task_id()), now)?;
         Ok((event, proofs))
     }
@@ -226,6 +230,21 @@ impl Verifier {
             Some(_) => Err(Rejection::Replayed),
         }
     }
+}
+
+/// Reads an event. Before 1.0 a notification is a Task by itself; some senders have it be an event
+/// of a stream.
+fn read(body: &[u8]) -> Result<StreamResponse, Rejection> {
+    let bad = |error: serde_json::Error| Rejection::Body(error.to_string());
+    let mut written: Value = serde_json::from_slice(body).map_err(bad)?;
+    let is_current = |written: &Value| EVENTS.iter().any(|name| written.get(name).is_some());
+    if !is_current(&written) {
+        written = Dialect::V0_3.read_result(Operation::SubscribeToTask, written, "");
+    }
+    if !is_current(&written) {
+        return Err(Rejection::Body("it holds no Task, Message or update".to_owned()));
+    }
+    serde_json::from_value(written).map_err(bad)
 }
 
 /// Checks that a notification brings the token of its configuration, in a time that says nothing of either.

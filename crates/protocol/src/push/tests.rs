@@ -7,12 +7,14 @@ use axum::{Router, body::Bytes, extract::State, routing::post};
 use http::{HeaderMap, StatusCode};
 use tokio::net::TcpListener;
 
-use super::{Attempt, PushSender, body};
+use super::{Attempt, PushSender, Verifier, body, older_body};
 use crate::{
     outbound::{Outbound, Policy},
     v1::{
-        AuthenticationInfo, StreamResponse, Task, TaskPushNotificationConfig, TaskState, TaskStatus,
+        Artifact, AuthenticationInfo, Message, Part, StreamResponse, Task,
+        TaskPushNotificationConfig, TaskState, TaskStatus,
     },
+    version::Version,
     wkt::Timestamp,
 };
 
@@ -230,4 +232,55 @@ async fn a_configuration_is_judged_with_all_that_is_wrong_with_it() {
     assert_eq!(sender.violations(&config("https://no.such.name.example/hook")), []);
     let body = body(&event()).expect("events are JSON");
     assert!(matches!(sender.send(&bad, body).await, Attempt::Refused(_)));
+}
+
+/// A Task with something in each place.
+fn told(context: &str) -> Task {
+    let since = Timestamp { seconds: 1_767_323_045, nanos: 678_000_000 };
+    let mut task = Task::new("task-1", context, TaskStatus::new(TaskState::Completed, since));
+    task.artifacts = vec![Artifact::new("a", "a", vec![Part::text("x")])];
+    task.history = vec![Message::user(vec![Part::text("y")]).with_id("m")];
+    task
+}
+
+#[tokio::test]
+async fn before_1_0_a_webhook_is_told_the_task_by_itself_as_plain_json() {
+    let webhook = Webhook::answering(200, &[]).await;
+    let mut lines = Vec::new();
+    let named = "urn:convoke:task:v0.1:theirs";
+    for (version, context) in [(Version::V0_3, "c"), (Version::V0_2, "c"), (Version::V0_1, named)] {
+        let body = older_body(version, told(context)).expect("Tasks are JSON");
+        let attempt = sender(Policy::loopback()).send(&config(&webhook.url), body).await;
+        assert!(matches!(attempt, Attempt::Delivered), "{attempt:?}");
+        let last = webhook.last();
+        let (head, body) = last.split_once("\n\n").expect("a head and a body");
+        assert!(head.contains("content-type: application/json"), "{head}");
+        lines.push(format!("{version}: {body}"));
+    }
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    0.3: {"artifacts":[{"artifactId":"a","name":"a","parts":[{"kind":"text","text":"x"}]}],"contextId":"c","history":[{"kind":"message","messageId":"m","parts":[{"kind":"text","text":"y"}],"role":"user"}],"id":"task-1","kind":"task","status":{"state":"completed","timestamp":"2026-01-02T03:04:05.678Z"}}
+    0.2: {"artifacts":[{"artifactId":"a","name":"a","parts":[{"kind":"text","text":"x"}]}],"contextId":"c","history":[{"kind":"message","messageId":"m","parts":[{"kind":"text","text":"y"}],"role":"user"}],"id":"task-1","kind":"task","status":{"state":"completed","timestamp":"2026-01-02T03:04:05.678Z"}}
+    0.1: {"artifacts":[{"index":0,"name":"a","parts":[{"text":"x","type":"text"}]}],"history":[{"parts":[{"text":"y","type":"text"}],"role":"user"}],"id":"theirs","status":{"state":"completed","timestamp":"2026-01-02T03:04:05.678Z"}}
+    "#);
+}
+
+#[test]
+fn a_receiver_reads_the_notifications_of_older_agents() {
+    let now = jiff::Timestamp::now();
+    let check = |body: &str| {
+        Verifier::default().check(&HeaderMap::new(), body.as_bytes(), now).map(|(event, _)| event)
+    };
+    let older = older_body(Version::V0_3, told("c")).expect("Tasks are JSON");
+    let written = String::from_utf8(older.bytes.to_vec()).expect("JSON is text");
+    assert_eq!(check(&written), Ok(StreamResponse::from(told("c"))));
+    // As agents of 0.1 write it, who name no kinds.
+    let oldest = r#"{"id":"t","sessionId":"s","status":{"state":"completed"}}"#;
+    let event = check(oldest).expect("it is a Task");
+    assert_eq!((event.task_id(), event.state()), ("t", Some(TaskState::Completed)));
+    let update = r#"{"kind":"status-update","taskId":"t","contextId":"c","status":{"state":"working"},"final":false}"#;
+    assert_eq!(check(update).expect("it is an update").state(), Some(TaskState::Working));
+    for nothing in ["{}", "[]", "null", r#"{"hello":1}"#] {
+        let refused = check(nothing).expect_err("it is no event").to_string();
+        assert!(refused.starts_with("the body is no A2A event"), "{nothing}: {refused}");
+    }
 }

@@ -91,7 +91,7 @@ impl Frames {
             self.framing.write_failure(&mut frame, &error);
             frame.extend_from_slice(END);
         }
-        frame.into()
+        escape_lines(frame).into()
     }
 
     /// Writes the frame of an event; of a translated one there may be several, or the last.
@@ -106,5 +106,56 @@ impl Frames {
         self.framing.write_success(frame, event)?;
         frame.extend_from_slice(END);
         Ok(())
+    }
+}
+
+/// Line ends of Unicode, and how JSON can write them. Those of ASCII it always escapes.
+const LINE_ENDS: [(&str, &[u8]); 3] =
+    [("\u{85}", b"\\u0085"), ("\u{2028}", b"\\u2028"), ("\u{2029}", b"\\u2029")];
+
+/// Escapes the line ends of Unicode within the data of a frame. To an event stream they are text, but
+/// many clients take them for ends of lines, and so for half an event.
+fn escape_lines(frame: Vec<u8>) -> Vec<u8> {
+    // The first byte of each; rare in most texts.
+    if !frame.contains(&0xC2) && !frame.contains(&0xE2) {
+        return frame;
+    }
+    let mut escaped = Vec::with_capacity(frame.len());
+    let mut rest = frame.as_slice();
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, 0xC2 | 0xE2)) {
+        escaped.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        match LINE_ENDS.iter().find(|(end, _)| rest.starts_with(end.as_bytes())) {
+            Some((end, written)) => {
+                escaped.extend_from_slice(written);
+                rest = &rest[end.len()..];
+            }
+            None => {
+                escaped.push(rest[0]);
+                rest = &rest[1..];
+            }
+        }
+    }
+    escaped.extend_from_slice(rest);
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_data_of_a_frame_is_one_line_to_those_who_know_unicode_too() {
+        let any = json!({"\u{2028}": "a\u{85}\u{2029}\n\u{b}\0 \u{201c}é\u{201d} \u{a0}你好\u{e000}\u{2028}"});
+        let escaped = escape_lines(any.to_string().into_bytes());
+        let escaped = String::from_utf8(escaped).expect("it is still text");
+        let ends = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+        assert!(!escaped.contains(ends), "{escaped}");
+        let read: serde_json::Value = serde_json::from_str(&escaped).expect("it is still JSON");
+        assert_eq!(read, any);
+        let plain = b"data: {\"a\":1}\n\n".to_vec();
+        assert_eq!(escape_lines(plain.clone()), plain);
     }
 }

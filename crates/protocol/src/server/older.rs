@@ -24,6 +24,7 @@ use crate::{
 };
 
 pub(super) use named::Named;
+pub(crate) use named::as_named;
 pub(super) use translated::{Translated, http_status};
 
 const SERVED: [Version; 4] = [Version::V1_0, Version::V0_3, Version::V0_2, Version::V0_1];
@@ -78,9 +79,10 @@ impl Asked<'_> {
         }
         match (Dialect::V0_1.operation(method), Dialect::V0_3.operation(method)) {
             (Some(_), None) => Ok(Dialect::V0_1),
-            (Some(_), Some(_)) if !self.parts.headers.contains_key(VERSION_HEADER) => {
+            (Some(operation), Some(_)) if !self.parts.headers.contains_key(VERSION_HEADER) => {
                 let id = params["id"].as_str().unwrap_or_default();
-                let is_named = self.named.tasks.knows(&self.parts, self.version, id).await?;
+                let tasks = &self.named.tasks;
+                let is_named = tasks.knows(&self.parts, self.version, operation, id).await?;
                 Ok(if is_named { Dialect::V0_1 } else { Dialect::V0_3 })
             }
             _ => Ok(Dialect::V0_3),

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A request that can be judged before the service sees it.
-pub(super) trait Judged: Request {
+pub(crate) trait Judged: Request {
     /// Notes what is wrong beyond missing fields.
     fn find_violations(&self, _violations: &mut Violations) {}
 
@@ -33,7 +33,7 @@ pub(super) fn validate(request: &impl Judged) -> Result<(), Error> {
 }
 
 #[derive(Default)]
-pub(super) struct Violations(Vec<FieldViolation>);
+pub(crate) struct Violations(Vec<FieldViolation>);
 
 impl Violations {
     fn note(&mut self, field: impl Into<String>, description: impl Into<String>) {

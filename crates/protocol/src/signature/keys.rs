@@ -76,6 +76,15 @@ impl Keys {
         Ok(Self { keys })
     }
 
+    /// Says in reports that the keys are somebody's, instead of where they came from.
+    #[must_use]
+    pub fn held_by(mut self, holder: &str) -> Self {
+        for key in &mut self.keys {
+            holder.clone_into(&mut key.from);
+        }
+        self
+    }
+
     /// Adds the keys of another source.
     pub fn join(&mut self, other: Self) {
         self.keys.extend(other.keys);

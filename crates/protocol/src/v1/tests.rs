@@ -3,6 +3,7 @@
 
 mod differential;
 mod documents;
+mod golden;
 mod missing;
 mod table;
 

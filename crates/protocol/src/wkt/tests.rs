@@ -75,6 +75,22 @@ fn binary_numbers_that_json_lacks_are_refused() {
 }
 
 #[test]
+fn binary_times_that_json_lacks_are_refused() {
+    // Fields 1 and 2, as varints of all ones and of 1,000,000,000, and one that is not known.
+    for bytes in
+        [&[8, 255, 255, 255, 255, 255, 255, 255, 255, 127][..], &[16, 128, 148, 235, 220, 3]]
+    {
+        let error = Timestamp::decode(bytes).unwrap_err().to_string();
+        assert!(error.contains("outside of the years 1 to 9999"), "{error}");
+    }
+    let time = Timestamp { seconds: -1, nanos: 999_999_999 };
+    let bytes = [time.encode_to_vec(), vec![24, 1]].concat();
+    assert_eq!(bytes.len(), time.encoded_len() + 2);
+    assert_eq!(Timestamp::decode(&bytes[..]).unwrap(), time);
+    assert!(Timestamp::default().encode_to_vec().is_empty());
+}
+
+#[test]
 fn unknown_and_mistyped_binary_fields_are_skipped_and_refused() {
     // Field 15 as a varint, then the string "a".
     assert_eq!(Value::decode(&[0x78, 1, 0x1A, 1, b'a'][..]).unwrap(), Value(json!("a")));

@@ -15,13 +15,14 @@ const RANGE: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_207_200;
 /// In JSON an RFC 3339 string in UTC with 0, 3, 6 or 9 digits of fraction, as
 /// many as it needs; any offset is read (A2A §5.6.1). A time made out of a
 /// `jiff::Timestamp` is cut to the milliseconds A2A asks for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, prost::Message)]
+///
+/// One outside of the years 1 to 9999 is refused when it is read, from JSON or from binary, because it
+/// could not be passed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {
     /// Seconds since 1970-01-01T00:00:00Z, negative before.
-    #[prost(int64, tag = "1")]
     pub seconds: i64,
     /// Nanoseconds after `seconds`, 0 to 999,999,999.
-    #[prost(int32, tag = "2")]
     pub nanos: i32,
 }
 
@@ -42,6 +43,11 @@ impl Timestamp {
         } else {
             Self { seconds, nanos }
         }
+    }
+
+    /// Refuses a time that JSON has no text for.
+    pub(super) fn check(self) -> Result<(), OutOfRange> {
+        jiff::Timestamp::try_from(self).map(drop)
     }
 
     /// The digits of fraction it is written with.
@@ -105,7 +111,7 @@ impl Visitor<'_> for TimestampVisitor {
         };
         let time: jiff::Timestamp = text.parse().map_err(|why| unreadable(&why))?;
         let timestamp = Timestamp::exact(time);
-        jiff::Timestamp::try_from(timestamp).map_err(|why| unreadable(&why))?;
+        timestamp.check().map_err(|why| unreadable(&why))?;
         Ok(timestamp)
     }
 }

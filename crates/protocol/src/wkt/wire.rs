@@ -1,4 +1,4 @@
-//! The binary form of `Struct` and `Value`, straight to and from `serde_json`.
+//! The binary form of `Struct` and `Value`, straight to and from `serde_json`, and that of `Timestamp`.
 //!
 //! Protobuf's numbers are doubles: an integer beyond 2^53 loses its last digits
 //! here, and only here.
@@ -9,10 +9,13 @@ use prost::bytes::{Buf, BufMut};
 use prost::encoding::{self, DecodeContext, WireType, encoded_len_varint};
 use serde_json::{Map, Value as Json};
 
-use super::json::{MAX_DEPTH, Struct, TooDeep, Value};
+use super::{
+    Timestamp,
+    json::{MAX_DEPTH, Struct, TooDeep, Value},
+};
 
 /// Field numbers of `google.protobuf.Struct`, of the entries of its map, of
-/// `ListValue` and of `Value`.
+/// `ListValue`, of `Value` and of `Timestamp`.
 mod tag {
     pub(super) const STRUCT_FIELDS: u32 = 1;
     pub(super) const ENTRY_KEY: u32 = 1;
@@ -24,6 +27,8 @@ mod tag {
     pub(super) const BOOL: u32 = 4;
     pub(super) const STRUCT: u32 = 5;
     pub(super) const LIST: u32 = 6;
+    pub(super) const SECONDS: u32 = 1;
+    pub(super) const NANOS: u32 = 2;
 }
 
 /// The largest integer below which doubles miss none.
@@ -76,6 +81,48 @@ impl Message for Value {
     ) -> Result<(), DecodeError> {
         let levels = MAX_DEPTH;
         Reader { levels }.value_field(&mut self.0, tag, wire_type, buf, ctx)
+    }
+}
+
+impl Message for Timestamp {
+    fn encode_raw(&self, buf: &mut impl BufMut) {
+        if self.seconds != 0 {
+            encoding::int64::encode(tag::SECONDS, &self.seconds, buf);
+        }
+        if self.nanos != 0 {
+            encoding::int32::encode(tag::NANOS, &self.nanos, buf);
+        }
+    }
+
+    fn encoded_len(&self) -> usize {
+        let seconds = match self.seconds {
+            0 => 0,
+            seconds => encoding::int64::encoded_len(tag::SECONDS, &seconds),
+        };
+        let nanos = match self.nanos {
+            0 => 0,
+            nanos => encoding::int32::encoded_len(tag::NANOS, &nanos),
+        };
+        seconds + nanos
+    }
+
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn merge_field(
+        &mut self,
+        tag: u32,
+        wire_type: WireType,
+        buf: &mut impl Buf,
+        ctx: DecodeContext,
+    ) -> Result<(), DecodeError> {
+        match tag {
+            tag::SECONDS => encoding::int64::merge(wire_type, &mut self.seconds, buf, ctx)?,
+            tag::NANOS => encoding::int32::merge(wire_type, &mut self.nanos, buf, ctx)?,
+            _ => return encoding::skip_field(wire_type, tag, buf, ctx),
+        }
+        self.check().map_err(|why| refused(why.to_string()))
     }
 }
 

@@ -7,7 +7,7 @@ use store::{Expect, Version};
 
 use super::{ApplyOptions, Change, Missed, Request, Step, Wanted, decide};
 use crate::record::Stored;
-use crate::{Curation, Decision, Details, Outcome};
+use crate::{Curation, Decision, Details, Outcome, Policy, Trust};
 
 fn options(approve: bool) -> ApplyOptions {
     let at = Timestamp::from_second(1_800_000_000).unwrap();
@@ -38,6 +38,7 @@ fn wanted_card(name: &str, raw: Value) -> Wanted {
         raw,
         details: Some(Details::default()),
         findings: Vec::new(),
+        trust: Trust::default(),
     }
 }
 
@@ -59,13 +60,16 @@ impl Directory {
         missed: &[Missed],
     ) -> Vec<(String, Outcome)> {
         let options = options(approve);
-        let steps = decide(&self.0, &Request { wanted, missed, catalog, options: &options });
+        let steps = decide(
+            &self.0,
+            &Request { wanted, missed, catalog, options: &options, policy: &Policy::default() },
+        );
         steps.into_iter().map(|step| self.keep(step)).collect()
     }
 
     fn keep(&mut self, step: Step) -> (String, Outcome) {
         match step.change {
-            Some(Change::Put(record, expect)) => {
+            Some(Change::Put(record, expect) | Change::PutCard(record, expect)) => {
                 let before = self.0.get(&record.name).map(|stored| stored.version);
                 assert_eq!(expect, before.map_or(Expect::Absent, Expect::Version));
                 let version = Version(before.map_or(1, |before| before.0 + 1));

@@ -17,8 +17,8 @@ fn agent(name: &str, skill: &str, tags: &[&str]) -> Agent {
     Agent::new(name, &format!("https://{name}.example/card"), card, CardDigest::of(&json!(name)))
 }
 
-fn names<'a>(agents: impl IntoIterator<Item = &'a Arc<Agent>>) -> Vec<&'a str> {
-    agents.into_iter().map(|agent| agent.name.as_str()).collect()
+fn names<A: AsRef<Agent>>(agents: impl IntoIterator<Item = A>) -> Vec<String> {
+    agents.into_iter().map(|agent| agent.as_ref().name.clone()).collect()
 }
 
 fn travel() -> Index {

@@ -17,7 +17,7 @@ use store::{PageQuery, Store};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{Ask, EntryOut, Key, LONGEST_WAIT, Octets, PageOut, Refusal, RowOut, wire::table};
-use crate::{drive, retry_deliveries};
+use crate::{access::ApiKeys, drive, retry_deliveries};
 
 /// What the holder of a folder answers from.
 pub(super) struct Holding {
@@ -78,16 +78,16 @@ impl Holding {
                 said(&PageOut::from(self.store.page(&PageQuery::try_from(query)?).await?))
             }
             Ask::Blob { account, id } => said(&self.store.blob(&account, &id).await?.map(Octets)),
-            Ask::IsDriven { run } => said(&self.executor.is_driving(&run)),
-            Ask::Reply { run, step, message } => {
-                let executor = Arc::clone(&self.executor);
+            Ask::IsDriven { account, run } => said(&self.executor.of(&account).is_driving(&run)),
+            Ask::Reply { account, run, step, message } => {
+                let executor = self.executor.of(&account);
                 self.to_its_end(
                     async move { drive::reply(&executor, &run, step, &message, None).await },
                 )
                 .await
             }
-            Ask::Cancel { run } => {
-                let executor = Arc::clone(&self.executor);
+            Ask::Cancel { account, run } => {
+                let executor = self.executor.of(&account);
                 self.to_its_end(async move { drive::cancel(&executor, &run).await }).await
             }
             Ask::RetryDeliveries { account, task, id } => {
@@ -95,6 +95,14 @@ impl Holding {
                 let retried =
                     async move { retry_deliveries(store, account, &task, id.as_deref()).await };
                 self.to_its_end(retried).await
+            }
+            Ask::AddKey { account, record } => {
+                let keys = ApiKeys::new(Arc::clone(&self.store), account);
+                self.to_its_end(async move { Ok(keys.add(&record).await?) }).await
+            }
+            Ask::RevokeKey { account, id } => {
+                let keys = ApiKeys::new(Arc::clone(&self.store), account);
+                self.to_its_end(async move { Ok(keys.revoke(&id).await?) }).await
             }
         }
     }

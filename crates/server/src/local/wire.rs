@@ -11,8 +11,17 @@ use store::{
     Table, Tags, Version,
 };
 
+use crate::access::KeyRecord;
+
 /// Tables that can be read from outside.
-const TABLES: [Table; 3] = [executor::RUNS, registry::AGENTS, crate::push::PUSH];
+const TABLES: [Table; 6] = [
+    executor::RUNS,
+    registry::AGENTS,
+    registry::CARDS,
+    registry::DIRECTORY,
+    crate::push::PUSH,
+    crate::access::KEYS,
+];
 
 /// A request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -63,11 +72,15 @@ pub enum Ask {
     },
     /// Whether the holder drives a run: a boolean.
     IsDriven {
+        /// Whose.
+        account: AccountId,
         /// The run.
         run: RunId,
     },
     /// An answer to a pause, which is durable when the response comes: the [`StepId`] that has it.
     Reply {
+        /// Whose.
+        account: AccountId,
         /// The run.
         run: RunId,
         /// The step; the only one that waits when absent.
@@ -77,6 +90,8 @@ pub enum Ask {
     },
     /// The wish that a run ends. The response says that it is under way: `null`.
     Cancel {
+        /// Whose.
+        account: AccountId,
         /// The run.
         run: RunId,
     },
@@ -89,6 +104,21 @@ pub enum Ask {
         task: String,
         /// The configuration; all of the Task when absent.
         id: Option<String>,
+    },
+    /// An API key to be taken in, without the key itself: `null`. See [`ApiKeys::add`](crate::access::ApiKeys::add).
+    AddKey {
+        /// In whose rows.
+        account: AccountId,
+        /// What is kept of it.
+        record: Box<KeyRecord>,
+    },
+    /// The wish that an API key ends: whether there is such a key. See
+    /// [`ApiKeys::revoke`](crate::access::ApiKeys::revoke).
+    RevokeKey {
+        /// In whose rows.
+        account: AccountId,
+        /// Its id.
+        id: String,
     },
 }
 

@@ -15,7 +15,12 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Push, delivery::End, registration::DeliveryState, rows::Known};
+use super::{
+    Push,
+    delivery::End,
+    registration::DeliveryState,
+    rows::{Address, Known},
+};
 
 /// How often the rows are looked at without being told to: others may have written them, as `deliveries retry` does.
 const LOOK: Duration = Duration::from_secs(2);
@@ -33,7 +38,7 @@ pub(super) struct Place {
 /// A delivery under way. Its place is free again when this is dropped.
 struct UnderWay {
     push: Arc<Push>,
-    key: String,
+    at: Address,
 }
 
 impl Push {
@@ -73,9 +78,9 @@ impl Push {
         let mut cursor = None;
         loop {
             let page = self.rows.in_state(Some(DeliveryState::Open), cursor).await?;
-            for registration in page.registrations {
-                let (key, turn) = (registration.key(), registration.turn);
-                if let Some((under_way, stop)) = self.occupy(key, turn, stop) {
+            for (account, registration) in page.registrations {
+                let (at, turn) = (registration.address(&account), registration.turn);
+                if let Some((under_way, stop)) = self.occupy(at, turn, stop) {
                     deliveries.spawn(run(under_way, stop));
                 }
             }
@@ -90,12 +95,12 @@ impl Push {
     /// else changed it is told to end.
     fn occupy(
         self: &Arc<Self>,
-        key: String,
+        at: Address,
         turn: u32,
         stop: &CancellationToken,
     ) -> Option<(UnderWay, CancellationToken)> {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        match under_way.entry(key.clone()) {
+        match under_way.entry(at.clone()) {
             Entry::Occupied(place) => {
                 if place.get().turn != turn {
                     place.get().stop.cancel();
@@ -105,7 +110,7 @@ impl Push {
             Entry::Vacant(place) => {
                 let stop = stop.child_token();
                 place.insert(Place { turn, stop: stop.clone() });
-                Some((UnderWay { push: Arc::clone(self), key }, stop))
+                Some((UnderWay { push: Arc::clone(self), at }, stop))
             }
         }
     }
@@ -125,10 +130,10 @@ impl Push {
             let mut cursor = None;
             loop {
                 let page = self.rows.in_state(Some(state), cursor).await?;
-                for registration in page.registrations {
+                for (account, registration) in page.registrations {
                     let until = registration.since.checked_add(self.settings.keep);
                     if until.unwrap_or(Timestamp::MAX) <= now {
-                        self.forget(&registration.key(), state).await?;
+                        self.forget(&registration.address(&account), state).await?;
                     }
                 }
                 cursor = page.next;
@@ -141,28 +146,28 @@ impl Push {
     }
 
     /// Deletes a row that is still in a state, unless its Task goes on: so long it has to be kept (A2A §3.1.7).
-    async fn forget(&self, key: &str, state: DeliveryState) -> Result<(), ExecutorError> {
-        let Some(Known { registration, version }) = self.rows.read(key).await? else {
+    async fn forget(&self, at: &Address, state: DeliveryState) -> Result<(), ExecutorError> {
+        let Some(Known { registration, version }) = self.rows.read(at).await? else {
             return Ok(());
         };
         if registration.state != state {
             return Ok(());
         }
         if let Ok(task) = registration.config.task_id.parse()
-            && !self.runs.task(&task).await?.state().task_state().is_terminal()
+            && !self.runs.of(&at.account).task(&task).await?.state().task_state().is_terminal()
         {
             return Ok(());
         }
-        self.rows.delete_if(key, Expect::Version(version)).await
+        self.rows.delete_if(at, Expect::Version(version)).await
     }
 }
 
 async fn run(under_way: UnderWay, stop: CancellationToken) -> End {
-    let delivered = stop.run_until_cancelled(under_way.push.deliver_to(&under_way.key)).await;
+    let delivered = stop.run_until_cancelled(under_way.push.deliver_to(&under_way.at)).await;
     match delivered {
         Some(Ok(end)) => end,
         Some(Err(error)) => {
-            tracing::warn!(webhook = under_way.key, %error, "notifications wait");
+            tracing::warn!(webhook = under_way.at.key, %error, "notifications wait");
             End::Rest
         }
         None => End::Changed,
@@ -172,6 +177,6 @@ async fn run(under_way: UnderWay, stop: CancellationToken) -> End {
 impl Drop for UnderWay {
     fn drop(&mut self) {
         let mut under_way = self.push.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        under_way.remove(&self.key);
+        under_way.remove(&self.at);
     }
 }

@@ -2,21 +2,23 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use executor::{ExecutorError, RunId};
 use jiff::Timestamp;
 use protocol::{
-    push::{self, Attempt},
-    v1::StreamResponse,
+    push::{self, Attempt, Body, PushError},
+    v1::{StreamResponse, stream_response::Payload},
 };
 use store::Version;
 
 use super::{
     Push,
     registration::{DeliveryState, Failing, Position, Registration},
-    rows::Known,
+    rows::{Address, Known},
 };
-use crate::{tail::Tail, view};
+use crate::{
+    tail::Tail,
+    view::{self, Extent},
+};
 
 /// The longest wait between two attempts that is not asked for by the webhook.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_mins(10);
@@ -33,6 +35,7 @@ pub(super) enum End {
 /// A row in the hands of whoever delivers it.
 struct Held<'a> {
     push: &'a Push,
+    at: &'a Address,
     row: Registration,
     version: Version,
 }
@@ -40,13 +43,13 @@ struct Held<'a> {
 impl Push {
     /// Delivers to one webhook until its Task has ended, it counts as gone, or somebody else changes its row. Dropping
     /// the future is no harm: what has not been noted is sent again.
-    pub(super) async fn deliver_to(&self, key: &str) -> Result<End, ExecutorError> {
-        let Some(Known { registration, version }) = self.rows.read(key).await? else {
+    pub(super) async fn deliver_to(&self, at: &Address) -> Result<End, ExecutorError> {
+        let Some(Known { registration, version }) = self.rows.read(at).await? else {
             return Ok(End::Rest);
         };
-        let mut held = Held { push: self, row: registration, version };
+        let mut held = Held { push: self, at, row: registration, version };
         let Ok(task) = held.row.config.task_id.parse::<RunId>() else { return Ok(End::Rest) };
-        let mut tail = Tail::after(self.runs.clone(), &task, held.row.at.seq).await?;
+        let mut tail = Tail::after(self.runs.of(&at.account), &task, held.row.at.seq).await?;
         while held.row.state == DeliveryState::Open {
             if tail.is_over() {
                 held.row = held.row.with_state(DeliveryState::Done);
@@ -63,7 +66,8 @@ impl Push {
                     Position { told: index + 1, ..held.row.at }
                 };
                 let is_over = next == after && tail.is_over();
-                if !held.tell(&update, next, is_over).await? {
+                let body = held.body(&tail, &update).await?;
+                if !held.tell(body, next, is_over).await? {
                     return Ok(End::Changed);
                 }
                 if held.row.state != DeliveryState::Open {
@@ -77,21 +81,44 @@ impl Push {
 }
 
 impl Held<'_> {
+    /// What an update is to its webhook: itself, or before 1.0 the Task as it then is, each time that its status is
+    /// told. Nothing where such a webhook is told nothing.
+    async fn body(
+        &self,
+        tail: &Tail,
+        update: &StreamResponse,
+    ) -> Result<Option<Result<Body, PushError>>, ExecutorError> {
+        if self.row.spoken.is_current() {
+            return Ok(Some(push::body(update)));
+        }
+        if matches!(update.payload, Some(Payload::ArtifactUpdate(_))) {
+            return Ok(None);
+        }
+        let task = view::task(tail.runs(), &tail.record, Extent::with_history(None)).await?;
+        Ok(Some(push::older_body(self.row.spoken.0, task)))
+    }
+
     /// Sends a notification until it has arrived, is refused, or its webhook counts as gone, and notes which; says
     /// whether the row is still ours.
     async fn tell(
         &mut self,
-        update: &StreamResponse,
+        body: Option<Result<Body, PushError>>,
         next: Position,
         is_last: bool,
     ) -> Result<bool, ExecutorError> {
-        match push::body(update) {
-            Ok(body) => {
-                if !self.send(body).await? {
+        let refused = match body {
+            Some(Ok(body)) => {
+                let is_ours = self.send(body).await?;
+                if !is_ours {
                     return Ok(false);
                 }
+                None
             }
-            Err(error) => self.row.refuse(self.row.words(&error)),
+            Some(Err(error)) => Some(error),
+            None => None,
+        };
+        if let Some(error) = refused {
+            self.row.refuse(self.row.words(&error));
         }
         if self.row.state == DeliveryState::Open {
             self.row.at = next;
@@ -103,7 +130,7 @@ impl Held<'_> {
     }
 
     /// Sends a body again and again; says whether the row is still ours.
-    async fn send(&mut self, body: Bytes) -> Result<bool, ExecutorError> {
+    async fn send(&mut self, body: Body) -> Result<bool, ExecutorError> {
         loop {
             if let Some(failing) = &self.row.failing {
                 tokio::time::sleep(until(failing.next)).await;
@@ -178,10 +205,10 @@ impl Held<'_> {
     /// Writes the row; says whether it is still ours.
     async fn note(&mut self) -> Result<bool, ExecutorError> {
         let rows = &self.push.rows;
-        if !rows.write(&self.row, Some(self.version)).await? {
+        if !rows.write(&self.at.account, &self.row, Some(self.version)).await? {
             return Ok(false);
         }
-        match rows.read(&self.row.key()).await? {
+        match rows.read(self.at).await? {
             Some(known) if known.registration == self.row => {
                 self.version = known.version;
                 Ok(true)

@@ -1,7 +1,7 @@
 //! A webhook of a Task, and how far it has been told.
 
 use jiff::Timestamp;
-use protocol::{push::PushError, v1::TaskPushNotificationConfig};
+use protocol::{push::PushError, v1::TaskPushNotificationConfig, version};
 use serde::{Deserialize, Serialize};
 use store::Seq;
 
@@ -62,12 +62,46 @@ pub(super) struct Failing {
     pub(super) why: String,
 }
 
+/// A version of A2A, as rows have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) struct Spoken(pub(super) version::Version);
+
+impl Default for Spoken {
+    fn default() -> Self {
+        Self(version::Version::V1_0)
+    }
+}
+
+impl Spoken {
+    pub(super) fn is_current(&self) -> bool {
+        self.0 >= version::Version::V1_0
+    }
+}
+
+impl TryFrom<String> for Spoken {
+    type Error = version::NotAVersion;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse().map(Self)
+    }
+}
+
+impl From<Spoken> for String {
+    fn from(Spoken(version): Spoken) -> Self {
+        version.to_string()
+    }
+}
+
 /// A row. It holds secrets of the client and has no Debug.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Registration {
     pub(super) v: u32,
     /// With its id and its Task.
     pub(super) config: TaskPushNotificationConfig,
+    /// Of A2A, in which it was registered, and so is told.
+    #[serde(default, skip_serializing_if = "Spoken::is_current")]
+    pub(super) spoken: Spoken,
     pub(super) created_at: Timestamp,
     pub(super) state: DeliveryState,
     /// Since when it is in that state.
@@ -84,11 +118,12 @@ pub(super) struct Registration {
 
 impl Registration {
     /// A webhook that is told what comes after an event.
-    pub(super) fn new(config: TaskPushNotificationConfig, after: Seq) -> Self {
+    pub(super) fn new(config: TaskPushNotificationConfig, spoken: Spoken, after: Seq) -> Self {
         let now = Timestamp::now();
         Self {
             v: VERSION,
             config,
+            spoken,
             created_at: now,
             state: DeliveryState::Open,
             since: now,
@@ -100,13 +135,13 @@ impl Registration {
     }
 
     /// Whether a configuration asks for nothing else than what holds.
-    pub(super) fn is_as_asked(&self, config: &TaskPushNotificationConfig) -> bool {
-        self.config == *config && self.state != DeliveryState::Parked
+    pub(super) fn is_as_asked(&self, config: &TaskPushNotificationConfig, spoken: Spoken) -> bool {
+        self.config == *config && self.spoken == spoken && self.state != DeliveryState::Parked
     }
 
     /// The same place in the Task with another configuration, which may be what it takes to get through.
-    pub(super) fn replaced(self, config: TaskPushNotificationConfig) -> Self {
-        Self { config, ..self }.anew()
+    pub(super) fn replaced(self, config: TaskPushNotificationConfig, spoken: Spoken) -> Self {
+        Self { config, spoken, ..self }.anew()
     }
 
     /// From the first notification on that was not taken: what came after it comes again.

@@ -10,12 +10,14 @@ use store::{AccountId, Store};
 use super::{
     TRIES,
     registration::{DeliveryState, Position, Registration},
-    rows::{Known, Rows, key},
+    rows::{Address, Known, Rows},
 };
 
 /// A webhook of a Task, without the secrets of the client.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeliveryReport {
+    /// Whose Task it is.
+    pub account: AccountId,
     /// The Task.
     pub task: String,
     /// The configuration.
@@ -40,22 +42,21 @@ pub struct DeliveryReport {
     pub created_at: Timestamp,
 }
 
-/// Lists the webhooks of an account, the oldest first; only those with something that is not tried any more, if so
+/// Lists the webhooks of all accounts, the oldest first; only those with something that is not tried any more, if so
 /// wanted.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn deliveries(
     store: Arc<dyn Store>,
-    account: AccountId,
     only_dead: bool,
 ) -> Result<Vec<DeliveryReport>, ExecutorError> {
-    let rows = Rows { store, account };
+    let rows = Rows { store };
     let (mut reports, mut cursor) = (Vec::new(), None);
     loop {
         let page = rows.in_state(None, cursor).await?;
         let wanted = page.registrations.into_iter();
-        let wanted = wanted.filter(|it| !only_dead || it.has_dead_letters());
+        let wanted = wanted.filter(|(_, it)| !only_dead || it.has_dead_letters());
         reports.extend(wanted.map(DeliveryReport::from));
         cursor = page.next;
         if cursor.is_none() {
@@ -76,24 +77,25 @@ pub async fn retry_deliveries(
     task: &str,
     id: Option<&str>,
 ) -> Result<Vec<String>, ExecutorError> {
-    let rows = Rows { store, account };
+    let rows = Rows { store };
     let mut retried = Vec::new();
-    let page = rows.of_task(task, 500, None).await?;
-    let dead = page.registrations.into_iter().filter(Registration::has_dead_letters);
+    let page = rows.of_task(&account, task, 500, None).await?;
+    let registrations = page.registrations.into_iter().map(|(_, it)| it);
+    let dead = registrations.filter(Registration::has_dead_letters);
     for registration in dead.filter(|it| id.is_none_or(|id| it.config.id == id)) {
         let id = registration.config.id;
-        if retry(&rows, &key(task, &id)).await? {
+        if retry(&rows, &Address::new(&account, task, &id)).await? {
             retried.push(id);
         }
     }
     Ok(retried)
 }
 
-async fn retry(rows: &Rows, key: &str) -> Result<bool, ExecutorError> {
+async fn retry(rows: &Rows, at: &Address) -> Result<bool, ExecutorError> {
     for _ in 0..TRIES {
-        match rows.read(key).await? {
+        match rows.read(at).await? {
             Some(Known { registration, version }) if registration.has_dead_letters() => {
-                if rows.write(&registration.retried(), Some(version)).await? {
+                if rows.write(&at.account, &registration.retried(), Some(version)).await? {
                     return Ok(true);
                 }
             }
@@ -103,12 +105,13 @@ async fn retry(rows: &Rows, key: &str) -> Result<bool, ExecutorError> {
     Ok(false)
 }
 
-impl From<Registration> for DeliveryReport {
-    fn from(registration: Registration) -> Self {
+impl From<(AccountId, Registration)> for DeliveryReport {
+    fn from((account, registration): (AccountId, Registration)) -> Self {
         let Registration { config, created_at, state, at, failing, refused, .. } = registration;
         let next = failing.as_ref().map(|failing| failing.next);
         let error = failing.as_ref().map(|failing| failing.why.clone());
         Self {
+            account,
             task: config.task_id,
             id: config.id,
             url: config.url.split(['?', '#']).next().unwrap_or_default().to_owned(),

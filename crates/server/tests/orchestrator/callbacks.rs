@@ -6,7 +6,10 @@ use protocol::{
     auth::Secret,
     limits::ServerLimits,
     push::Attempt,
-    v1::{Task, TaskPushNotificationConfig, TaskState},
+    v1::{
+        GetTaskRequest, SendMessageConfiguration, SendMessageRequest, Task,
+        TaskPushNotificationConfig, TaskState,
+    },
 };
 use server::Settings;
 use tokio::{
@@ -16,21 +19,23 @@ use tokio::{
 
 use self::agent::{Teller, event};
 use crate::{
+    accounts::of,
     pushes::hook::Hook,
-    scene::{Scene, said, soon},
+    scene::{PATIENCE, Scene, said, send, soon},
 };
 
 /// A body that says nothing, and its HMAC-SHA-256 under the key `shared`.
 const NOTHING: &str = "{}";
 const HMAC: &str = "sha256=4c053bf942c3ef31b83886f65ce5a58e1bc228427db9e9de6a2a4b9bddf9c69e";
 
+fn file(agent: &Teller) -> String {
+    let url = &agent.url;
+    format!("name: w\nagents: {{x: {{url: \"{url}\"}}}}\nsteps:\n  a: {{agent: x, message: hi}}\n")
+}
+
 /// An orchestrator whose only agent is this one, a Task with it, and where it is told of.
 async fn scene(agent: &Teller, settings: Settings) -> (Scene, Task, TaskPushNotificationConfig) {
-    let file = format!(
-        "name: w\nagents: {{x: {{url: \"{}\"}}}}\nsteps:\n  a: {{agent: x, message: hi}}\n",
-        agent.url
-    );
-    let scene = Scene::with_callbacks(&[file], settings).await;
+    let scene = Scene::with_callbacks(&[file(agent)], settings).await;
     let task = scene.send_off(said("go")).await;
     let config = agent.looked_at(1).await;
     assert!(config.url.starts_with(&format!("{}/callbacks/", scene.url)), "{}", config.url);
@@ -114,6 +119,38 @@ async fn a_notification_wakes_the_step_and_a_lie_in_it_changes_nothing() {
     })
     .await;
     assert_eq!(shown(&config, "another", JSON, NOTHING).await, 401, "also after the end");
+}
+
+#[tokio::test]
+async fn agents_of_callers_with_credentials_tell_without_any_but_their_token() {
+    let agent = Teller::new(true).await;
+    let scene = Scene::guarded_with_callbacks(&[file(&agent)]).await;
+    let key = scene.key("ada", &["runs:start:*", "runs:read"]).await;
+    let client = of(&scene, &key);
+    let configuration =
+        Some(SendMessageConfiguration { return_immediately: true, ..Default::default() });
+    let request = SendMessageRequest { configuration, ..said("go").into() };
+    let task = send(&client, request).await.expect("a Task");
+    let config = agent.looked_at(1).await;
+    let wrong = [JSON, ("X-A2A-Notification-Token", &config.token[1..])];
+    let refused = exchanged("POST", &config.url, &wrong, NOTHING).await.to_lowercase();
+    assert!(refused.starts_with("http/1.1 401"), "{refused}");
+    assert!(!refused.contains("www-authenticate"), "no credentials would help: {refused}");
+    agent.finish();
+    let told = agent.tell(&config, TaskState::Completed).await;
+    assert!(matches!(told, Attempt::Delivered), "{told:?}");
+    soon("the end", async {
+        loop {
+            let request = GetTaskRequest { id: task.id.clone(), ..Default::default() };
+            let task = client.get_task(request, PATIENCE).await.expect("it is hers");
+            if task.state() == TaskState::Completed {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(agent.looks(), 2);
 }
 
 #[tokio::test]

@@ -81,7 +81,8 @@ async fn a_stream_stays_open_over_a_pause_and_the_answer_can_be_streamed() {
     let mut first = scene.stream(said("go")).await;
     let id = next(&mut first).await.expect("the Task").task_id().to_owned();
     let asked = scene.until(&id, |task| task.state() == TaskState::InputRequired).await;
-    let mut second = scene.stream(answer(&asked, "a", "water")).await;
+    let water = answer(&asked, "a", "water");
+    let mut second = scene.stream(water.clone()).await;
     let snapshot = next(&mut second).await.expect("the Task");
     assert_eq!(snapshot.state(), Some(TaskState::Working));
     let (first, second) = (rest(&mut first).await, rest(&mut second).await);
@@ -89,6 +90,8 @@ async fn a_stream_stays_open_over_a_pause_and_the_answer_can_be_streamed() {
     assert!(states.contains(&TaskState::InputRequired), "{states:?}");
     assert_eq!(states.last(), Some(&TaskState::Completed));
     assert!(first.ends_with(&second));
+    let late = rest(&mut scene.stream(water).await).await;
+    assert_eq!((&late[0], &late[1..]), (&snapshot, second.as_slice()));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Push notifications of the orchestrator's Tasks, at webhooks that take them, or do not.
 
 pub(crate) mod hook;
+mod older;
 mod registering;
 
 use std::{
@@ -78,7 +79,7 @@ async fn answer_all(scene: &Scene, id: &str) -> Task {
 
 async fn reports(scene: &Scene) -> Vec<DeliveryReport> {
     let store = Arc::clone(&scene.store);
-    deliveries(store, AccountId::new("local"), false).await.expect("a list")
+    deliveries(store, false).await.expect("a list")
 }
 
 /// Waits until the only webhook is as it should be.
@@ -328,7 +329,7 @@ async fn webhooks_are_remembered_for_a_while_after_their_task_and_then_not() {
 }
 
 /// What `/readyz` says of deliveries.
-async fn readiness(scene: &Scene) -> serde_json::Value {
+pub(crate) async fn readiness(scene: &Scene) -> serde_json::Value {
     let (status, body) = crate::callbacks::asked_json(&format!("{}/readyz", scene.url)).await;
     assert_eq!(status, 200, "it takes nobody out of service: {body}");
     assert_eq!(body["ready"], true);

@@ -13,7 +13,7 @@ use protocol::{
 use serde_json::json;
 use server::Delegation;
 
-use crate::scene::{PATIENCE, Scene, client, example, kind, rest, said, soon};
+use crate::scene::{PATIENCE, Scene, client, example, kind, rest, said, send, soon};
 
 async fn conformance(options: Options) -> Running {
     example(Kind::Conformance, options).await
@@ -146,6 +146,26 @@ async fn turns_reach_the_task_that_asked_across_a_restart() {
     let done = scene.send(turn("done")).await;
     assert_eq!((done.state(), done.history.len()), (TaskState::Completed, 3));
     assert_eq!(agent.calls.count(), 3, "one Message for each turn");
+}
+
+#[tokio::test]
+async fn a_follow_up_reaches_its_task_whatever_it_repeats() {
+    let agent = conformance(Options::default()).await;
+    let scene = Scene::delegating(&[&agent], Delegation::Offered).await;
+    let first = chosen("tck-multi-turn").with_metadata(metadata::AGENT, "agent-0");
+    let asked = scene.send(first).await;
+    assert_eq!(asked.state(), TaskState::InputRequired);
+    // No agent of the directory has anything to do with these words, and none is called nobody.
+    let turn = || said("qwertz").with_task(asked.id.as_str());
+    let by_skill = turn().with_metadata(metadata::WORKFLOW, "delegate");
+    let by_name = turn().with_metadata(metadata::AGENT, "nobody");
+    for repeated in [by_skill, by_name] {
+        let again = scene.send(repeated).await;
+        assert_eq!((again.state(), &again.id), (TaskState::InputRequired, &asked.id));
+    }
+    let by_tenant = send(&client(&scene.url, "delegate"), turn().into()).await.expect("its Task");
+    assert_eq!((by_tenant.id, by_tenant.history.len()), (asked.id, 4));
+    assert_eq!(agent.calls.count(), 4, "one Message for each turn");
 }
 
 #[tokio::test]

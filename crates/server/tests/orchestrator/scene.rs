@@ -6,6 +6,8 @@ use document::Source;
 use examples::{Kind, Options, Running};
 use executor::{Callbacks, Executor, Limits, Polls, RunLimits};
 use protocol::{
+    auth::Secret,
+    bearer::TokenRules,
     card::Binding,
     client::{Client, ClientError, ClientStream, Interface},
     error::ErrorKind,
@@ -19,12 +21,17 @@ use protocol::{
 };
 use registry::{ApplyOptions, Decision, Registry};
 use server::{
-    CALLBACKS, Delegation, Folder, Offering, Orchestrator, Parts, PushParts, ServeError, Settings,
-    Workflows,
+    Access, CALLBACKS, Delegation, Folder, Offering, Orchestrator, Parts, PushParts, ServeError,
+    Settings, Workflows,
+    access::{ApiKeys, NewKey, Scope, TokenSettings, Tokens},
 };
 use store::{AccountId, OpenOptions, SqliteStore, Store};
 use tempfile::TempDir;
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
 
 /// Longer than anything takes that a test waits for, on a busy machine.
@@ -51,6 +58,10 @@ struct Served {
     limits: RunLimits,
     /// URLs of agents that the directory has approved.
     agents: Vec<String>,
+    /// Whether callers need an API key.
+    has_keys: bool,
+    /// Whose bearer tokens callers may show.
+    issuer: Option<String>,
     /// Whether agents tell of their Tasks, which are looked at once an hour then.
     has_callbacks: bool,
 }
@@ -64,7 +75,21 @@ impl Served {
             limits,
             agents: Vec::new(),
             has_callbacks: false,
+            has_keys: false,
+            issuer: None,
         }
+    }
+
+    fn access(&self, store: &Arc<dyn Store>) -> Access {
+        let access = match self.has_keys {
+            true => Access::default().with_keys(keys(store)),
+            false => Access::default(),
+        };
+        let Some(issuer) = self.issuer.clone() else { return access };
+        let rules = TokenRules { issuer, audience: "convoke".to_owned(), jwks_url: None };
+        let (scopes_claim, account_claim) = ("scope".to_owned(), "sub".to_owned());
+        let settings = TokenSettings { rules, scopes_claim, account_claim };
+        access.with_tokens(Tokens::new(outbound(), settings))
     }
 }
 
@@ -80,6 +105,48 @@ impl Scene {
         Self::over(TempDir::new().expect("a temporary folder"), served).await
     }
 
+    /// As [`Scene::with`], for callers with an API key only.
+    pub(crate) async fn guarded(files: &[String], settings: Settings) -> Self {
+        Self::guarded_relaying(files, &[], settings).await
+    }
+
+    /// As [`Scene::relaying`], for callers with an API key only.
+    pub(crate) async fn guarded_relaying(
+        files: &[String],
+        agents: &[&str],
+        settings: Settings,
+    ) -> Self {
+        let agents = agents.iter().map(ToString::to_string).collect();
+        let served = Served { files: files.to_vec(), ..Served::with(settings, RunLimits::NONE) };
+        let served = Served { agents, has_keys: true, ..served };
+        Self::over(TempDir::new().expect("a temporary folder"), served).await
+    }
+
+    /// As [`Scene::with_callbacks`], for callers with an API key only.
+    pub(crate) async fn guarded_with_callbacks(files: &[String]) -> Self {
+        let served = Served::with(Settings::default(), RunLimits::NONE);
+        let served = Served { files: files.to_vec(), has_keys: true, ..served };
+        let served = Served { has_callbacks: true, ..served };
+        Self::over(TempDir::new().expect("a temporary folder"), served).await
+    }
+
+    /// As [`Scene::guarded`], for callers with a token of an issuer as well.
+    pub(crate) async fn trusting(files: &[String], issuer: String) -> Self {
+        let served = Served::with(Settings::default(), RunLimits::NONE);
+        let issuer = Some(issuer);
+        let served = Served { files: files.to_vec(), has_keys: true, issuer, ..served };
+        Self::over(TempDir::new().expect("a temporary folder"), served).await
+    }
+
+    /// Makes an API key of an account.
+    pub(crate) async fn key(&self, account: &str, scopes: &[&str]) -> Secret {
+        let scopes = scopes.iter().map(|scope| scope.parse::<Scope>().expect("a scope")).collect();
+        let (account, label) = (AccountId::new(account), String::new());
+        let (key, record) = NewKey { account, scopes, label, expires_at: None }.draw();
+        keys(&self.store).add(&record).await.expect("it is taken in");
+        key
+    }
+
     /// As [`Scene::new`], for agents that tell of their Tasks, which are looked at once an hour otherwise.
     pub(crate) async fn with_callbacks(files: &[String], settings: Settings) -> Self {
         let served = Served::with(settings, RunLimits::NONE);
@@ -89,9 +156,21 @@ impl Scene {
 
     /// Passes Messages on to agents that the directory has approved.
     pub(crate) async fn delegating(agents: &[&Running], delegation: Delegation) -> Self {
-        let agents = agents.iter().map(|agent| agent.url.clone()).collect();
+        let urls: Vec<&str> = agents.iter().map(|agent| agent.url.as_str()).collect();
+        Self::delegating_to(&urls, delegation).await
+    }
+
+    /// As [`Scene::delegating`], to agents by their URLs: `agent-0`, and so on.
+    pub(crate) async fn delegating_to(agents: &[&str], delegation: Delegation) -> Self {
         let settings = Settings { delegation, ..Settings::default() };
-        let served = Served { agents, ..Served::with(settings, RunLimits::NONE) };
+        Self::relaying(&[], agents, settings).await
+    }
+
+    /// Serves workflow files, with agents of the directory and settings of its own.
+    pub(crate) async fn relaying(files: &[String], agents: &[&str], settings: Settings) -> Self {
+        let agents = agents.iter().map(ToString::to_string).collect();
+        let with = Served::with(settings, RunLimits::NONE);
+        let served = Served { files: files.to_vec(), agents, ..with };
         Self::over(TempDir::new().expect("a temporary folder"), served).await
     }
 
@@ -137,7 +216,6 @@ impl Scene {
         }
         let push = PushParts {
             store: Arc::clone(&store),
-            account: account.clone(),
             outbound: outbound(),
             folder: folder.path().to_owned(),
         };
@@ -164,6 +242,7 @@ impl Scene {
             registry: Arc::new(registry),
             offering,
             push,
+            access: served.access(&store),
             settings: served.settings.clone(),
             public_url: url.clone(),
             stop: stop.clone(),
@@ -222,6 +301,16 @@ impl Scene {
         self.client.cancel_task(request, PATIENCE).await
     }
 
+    /// Says one HTTP/1.1 request as it is written and returns the whole answer.
+    pub(crate) async fn raw(&self, request: &str) -> String {
+        let address = self.url.strip_prefix("http://").expect("its URL");
+        let mut stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
+        stream.write_all(request.as_bytes()).await.expect("it is read");
+        let mut answer = String::new();
+        soon("the answer", stream.read_to_string(&mut answer)).await.expect("text");
+        answer
+    }
+
     /// Reads a Task until it is as it should be.
     pub(crate) async fn until(&self, id: &str, is_so: impl Fn(&Task) -> bool) -> Task {
         soon("the state", async {
@@ -277,17 +366,24 @@ pub(crate) async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn client(url: &str, tenant: &str) -> Client {
-    let interface = Interface {
-        url: url.to_owned(),
-        binding: Binding::JsonRpc,
-        tenant: tenant.to_owned(),
-        version: "1.0".to_owned(),
-    };
+    client_of(url, Binding::JsonRpc, tenant)
+}
+
+/// A client of one binding of a server.
+pub(crate) fn client_of(url: &str, binding: Binding, tenant: &str) -> Client {
+    let shown = interface(binding, url);
+    let (tenant, version) = (tenant.to_owned(), "1.0".to_owned());
+    let interface = Interface { url: shown.url, binding, tenant, version };
     Client::new(outbound(), interface).expect("a client")
 }
 
 pub(crate) fn outbound() -> Outbound {
     Outbound::new(Policy::loopback()).expect("the client can be set up")
+}
+
+/// The API keys of a store.
+pub(crate) fn keys(store: &Arc<dyn Store>) -> ApiKeys {
+    ApiKeys::new(Arc::clone(store), AccountId::new("local"))
 }
 
 fn open(folder: &Path) -> Arc<dyn Store> {

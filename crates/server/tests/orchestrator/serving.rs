@@ -6,7 +6,6 @@ use examples::{Kind, Options, Running};
 use executor::RunLimits;
 use protocol::{
     card::{self, Binding},
-    client::{Client, Interface},
     error::ErrorKind,
     v1::{
         ListTasksRequest, Message, Part, SendMessageConfiguration, SendMessageRequest,
@@ -18,7 +17,8 @@ use server::{Hosts, Settings};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::scene::{
-    PATIENCE, Scene, example, kind, next, outbound, output, rest, said, send, soon, workflow,
+    PATIENCE, Scene, client_of, example, kind, next, outbound, output, rest, said, send, soon,
+    workflow,
 };
 
 const ECHO: &str = "steps:\n  a: {agent: x}\n";
@@ -41,18 +41,8 @@ async fn unlimited(agent: &Running, settings: Settings) -> Scene {
     Scene::with(&[workflow("w", &[("x", agent)], ECHO)], settings, RunLimits::NONE).await
 }
 
-/// Says one HTTP/1.1 request as it is written and returns the whole answer.
-async fn raw(scene: &Scene, request: &str) -> String {
-    let address = scene.url.strip_prefix("http://").expect("its URL");
-    let mut stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
-    stream.write_all(request.as_bytes()).await.expect("it is read");
-    let mut answer = String::new();
-    soon("the answer", stream.read_to_string(&mut answer)).await.expect("text");
-    answer
-}
-
 async fn get(scene: &Scene, path: &str, host: &str) -> String {
-    raw(scene, &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")).await
+    scene.raw(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")).await
 }
 
 async fn ready(scene: &Scene) -> (bool, Value) {
@@ -69,10 +59,7 @@ async fn what_does_not_fit_is_refused_by_every_binding_and_leaves_no_trace() {
     let queued = scene.send_off(said("60m")).await;
     assert_eq!(queued.state(), TaskState::Submitted);
     for binding in Binding::ALL {
-        let shown = protocol::server::interface(binding, &scene.url);
-        let interface =
-            Interface { url: shown.url, binding, tenant: String::new(), version: "1.0".to_owned() };
-        let client = Client::new(outbound(), interface).expect("a client");
+        let client = client_of(&scene.url, binding, "");
         let refused = send(&client, said("60m").into()).await.expect_err("it is full");
         assert_eq!(refused.kind, Some(ErrorKind::ResourceExhausted), "{binding:?}");
         assert_eq!(refused.retry_after, Some(Duration::from_secs(5)), "{binding:?}");
@@ -157,7 +144,8 @@ async fn a_message_that_comes_again_is_answered_with_the_task_that_it_made() {
     assert_eq!(scene.send(message.clone()).await, task);
     let mut stream = scene.stream(message.clone()).await;
     assert_eq!(next(&mut stream).await.expect("the Task").task_id(), task.id);
-    assert!(rest(&mut stream).await.is_empty(), "it has ended");
+    let last = rest(&mut stream).await.pop().expect("what came of it is told again");
+    assert_eq!(last.state(), Some(TaskState::Completed));
     let other = scene.send(said("Hi").with_id("twice")).await;
     assert_eq!(output(&other), "Hi", "other content is other work");
     assert_ne!(other.id, task.id);
@@ -313,7 +301,7 @@ async fn a_request_that_names_another_host_is_refused_whatever_it_asks() {
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{call}",
         call.len()
     );
-    assert!(raw(&scene, &post).await.starts_with("HTTP/1.1 421"));
+    assert!(scene.raw(&post).await.starts_with("HTTP/1.1 421"));
 }
 
 async fn two_outputs(agent: &Running) -> Scene {
@@ -414,7 +402,7 @@ async fn the_limits_of_the_bindings_are_those_that_are_set() {
     assert!(card.contains("max-age=7\r\n"), "{card}");
     let unsent = "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nA2A-Version: 1.0\r\n\
                   Content-Type: application/json\r\nContent-Length: 9\r\n\r\n";
-    assert!(raw(&scene, unsent).await.starts_with("HTTP/1.1 408"));
+    assert!(scene.raw(unsent).await.starts_with("HTTP/1.1 408"));
     let task = scene.send_off(said("60m")).await;
     let call = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"SubscribeToTask\",\"params\":{{\"id\":\"{}\"}}}}",

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 use super::failure::Doing;
 use crate::error::StoreError;
@@ -66,14 +67,23 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let doing = format!("opening the database {}", path.display());
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).doing(&doing)?;
+    keep_statements(&connection).doing(&doing)?;
     connection.busy_timeout(BUSY).doing(&doing)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
+}
+
+/// Keeps statements prepared. Left alone, SQLite prepares one with a bound limit anew each time it is
+/// used, in case another plan fits the value better: there is one plan here, and preparing costs more
+/// than most reads.
+fn keep_statements(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    keep_statements(connection)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // A commit is acknowledged when it is on the disk, not when the system means to write it.
     connection.pragma_update(None, "synchronous", "FULL")?;

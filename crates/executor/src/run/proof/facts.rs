@@ -8,7 +8,10 @@ use protocol::{card::Binding, client::Interface};
 
 use crate::{
     body::{Body, Json},
-    run::{Chunk, Failure, Input, Intent, Pause, PauseKind, RemoteTask, StepId, StepIndex, Wait},
+    run::{
+        Chunk, Failure, Input, Intent, Pause, PauseKind, Refusal, RemoteTask, StepId, StepIndex,
+        Wait,
+    },
 };
 
 pub(super) fn id(index: StepIndex) -> StepId {
@@ -76,8 +79,19 @@ pub(super) fn failed(index: StepIndex, attempt: u32, at: Timestamp, class: Error
             result: body("error"),
             remote_ended: class == ErrorClass::Rejected,
             wait: Wait::default(),
+            refusal: None,
         }),
     }
+}
+
+pub(super) fn refusal() -> Box<Refusal> {
+    Box::new(Refusal {
+        reason: "INVALID_PARAMS".to_owned(),
+        message: "as the world wants it".to_owned(),
+        metadata: std::collections::BTreeMap::new(),
+        violations: Vec::new(),
+        retry_after_ms: None,
+    })
 }
 
 pub(super) fn error(class: ErrorClass, attempt: u32) -> StepError {

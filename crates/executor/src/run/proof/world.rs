@@ -7,7 +7,7 @@ use planner::{ErrorClass, OnError, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
-    facts::{body, chunked, error, failed, id, intent, paused, succeeded},
+    facts::{body, chunked, error, failed, id, intent, paused, refusal, succeeded},
     shape_of,
 };
 use crate::run::{Effect, Header, Input, Outcome, PauseKind, RemoteTask, Rendered, Run, RunEvent};
@@ -203,6 +203,9 @@ impl World {
             Effect::Send(index, attempt) => self.send(run, index, attempt, at),
             Effect::Watch(index, attempt) if dice.roll(3) == 0 => chunked(index, attempt, at),
             Effect::Watch(index, attempt) => self.watch(run, index, attempt, at),
+            Effect::Answer(index, attempt, turn) if dice.roll(4) == 0 => {
+                Input::AnswerRefused { step: id(index), attempt, at, turn, refusal: refusal() }
+            }
             Effect::Answer(index, attempt, turn) => {
                 Input::Delivered { step: id(index), attempt, turn }
             }
@@ -313,6 +316,7 @@ impl World {
             message: None,
             origin: None,
             accepts: Vec::new(),
+            extensions: Vec::new(),
             relay: false,
         });
         match self.is_queued {

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use super::{Canned, End, SOON, bindings, interface};
 use crate::{
     card::Binding,
-    client::{Client, ClientError, FailureClass, Interface},
+    client::{Client, ClientError, Delivery, FailureClass, Interface},
     echo::{self, Echo, TASK, says},
     error::ErrorKind,
     limits::ServerLimits,
@@ -315,4 +315,36 @@ async fn a_stream_that_ends_without_a_state_ends_and_one_that_breaks_is_an_error
     Some(Working) | Unavailable - None: the connection to http://agent/ broke: end of file before message length reached
     Some(Working) | Unavailable UNAVAILABLE None: http://agent/ answered: no (UNAVAILABLE); try again later
     ");
+}
+
+#[tokio::test]
+async fn ids_and_tenants_that_mean_something_in_a_path_are_ids_and_tenants_all_the_same() {
+    let canned = Canned::json(TASK_JSON).await;
+    let place = canned.url.clone();
+    let line = async |tenant: &str, id: &str| {
+        let client = client(&canned.url, Binding::HttpJson, tenant);
+        let request = GetTaskRequest { id: id.to_owned(), ..GetTaskRequest::default() };
+        match client.get_task(request, SOON).await {
+            Err(error) if error.delivery == Delivery::NotSent => {
+                error.message.replace(&place, "AGENT")
+            }
+            _ => short(&canned.last_request()),
+        }
+    };
+    let lines = [
+        line("", "t:subscribe").await,
+        line("", "t:1").await,
+        line("", "%2e%2e").await,
+        line("", r"..\x").await,
+        line("..", "t").await,
+        line("", ".").await,
+    ];
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    GET /tasks/t%3Asubscribe HTTP/1.1 
+    GET /tasks/t:1 HTTP/1.1 
+    GET /tasks/%252e%252e HTTP/1.1 
+    GET /tasks/..%5Cx HTTP/1.1 
+    AGENT is not a URL that can be called: ".." cannot stand in a path, where it means another place; call the agent by another binding
+    AGENT is not a URL that can be called: "." cannot stand in a path, where it means another place; call the agent by another binding
+    "#);
 }

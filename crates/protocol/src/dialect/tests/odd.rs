@@ -39,6 +39,33 @@ fn what_a_part_cannot_say_in_a_dialect_comes_back_all_the_same() {
     assert_eq!(written[0]["parts"][0], part);
 }
 
+#[test]
+fn an_event_or_answer_that_says_nothing_is_none_in_any_dialect() {
+    for dialect in ALL {
+        let written = write_event(dialect, json!({}), false, &mut Indices::default());
+        assert!(written.is_empty(), "{dialect:?}: {written:?}");
+        let answer = write_result(dialect, Operation::SendMessage, json!({}));
+        assert_eq!(answer, Value::Null, "{dialect:?}");
+    }
+}
+
+#[test]
+fn artifacts_of_0_1_are_told_apart_whichever_of_them_have_numbers() {
+    let ids = |artifacts: &Value| {
+        let task = json!({"id": "t", "status": {"state": "working"}, "artifacts": artifacts});
+        let read = Dialect::V0_1.read_result(Operation::GetTask, task, "");
+        let artifacts = read["artifacts"].as_array().expect("a list").clone();
+        artifacts.into_iter().map(|one| one["artifactId"].clone()).collect::<Value>()
+    };
+    let expected = json!(["artifact-1", "artifact-2"]);
+    assert_eq!(ids(&json!([{"index": 1}, {}])), expected);
+    assert_eq!(ids(&json!([{"index": 1}, {"index": 1}])), expected);
+    assert_eq!(
+        ids(&json!([{}, {"index": 0}, {}])),
+        json!(["artifact-0", "artifact-1", "artifact-2"])
+    );
+}
+
 fn status(status: &Value) -> Value {
     let task = json!({"id": "t", "status": status});
     Dialect::V0_1.read_result(Operation::GetTask, task, "")["status"].clone()

@@ -37,7 +37,7 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Envelope<'a> {
     /// Reads a body; an error comes with the id to answer under.
-    pub(super) fn read(body: &'a [u8]) -> Result<Envelope<'a>, (&'a RawValue, Error)> {
+    pub(in crate::server) fn read(body: &'a [u8]) -> Result<Envelope<'a>, (&'a RawValue, Error)> {
         let invalid = |id, message: &str| (id, Error::new(ErrorKind::InvalidRequest, message));
         let null = RawValue::NULL;
         let raw = RawEnvelope::read(body).map_err(|error| (null, error))?;

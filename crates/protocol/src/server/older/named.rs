@@ -11,6 +11,7 @@ use http::request::Parts;
 
 use crate::{
     error::Error,
+    operation::Operation,
     service::{A2aService, Call, EventStream},
     v1::{
         AgentCard, CancelTaskRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -39,11 +40,12 @@ impl Named {
         Named(service)
     }
 
-    /// Tells whether an id is one that a client made.
+    /// Tells whether an id is one that a client made, to whoever may call the operation that names it.
     pub(in crate::server) async fn knows(
         &self,
         parts: &Parts,
         version: Version,
+        operation: Operation,
         id: &str,
     ) -> Result<bool, Error> {
         let call = Call {
@@ -53,6 +55,7 @@ impl Named {
             headers: parts.headers.clone(),
             context: parts.extensions.clone(),
         };
+        self.0.authorize(&call, operation)?;
         Ok(self.find(&call, id).await?.is_some())
     }
 
@@ -97,6 +100,14 @@ fn context(id: &str) -> String {
     format!("{CONTEXT}{id}")
 }
 
+/// A Task under the id that its client made, if that is how it was begun; its session is not known.
+pub(crate) fn as_named(task: Task) -> Task {
+    match task.context_id.strip_prefix(CONTEXT).map(str::to_owned) {
+        Some(id) => Name { id, session: String::new() }.task(task),
+        None => task,
+    }
+}
+
 impl Name {
     fn task(self, task: Task) -> Task {
         Task { id: self.id, context_id: self.session, ..task }
@@ -129,6 +140,10 @@ impl Name {
 impl A2aService for Named {
     fn card(&self, call: &Call) -> Arc<AgentCard> {
         self.0.card(call)
+    }
+
+    fn authorize(&self, call: &Call, operation: Operation) -> Result<(), Error> {
+        self.0.authorize(call, operation)
     }
 
     async fn send_message(

@@ -299,3 +299,18 @@ async fn extensions_are_granted_under_the_older_name_of_their_header() {
         assert!(!answer.contains("\na2a-extensions"), "{answer}");
     }
 }
+
+#[tokio::test]
+async fn clients_of_older_versions_are_asked_who_they_are_before_anything_is_looked_up() {
+    let agent = echo::serve_older(Arc::new(Echo::only_for("Bearer secret"))).await;
+    let message = json!({"role": "user", "parts": [{"type": "text", "text": "x"}]});
+    for (method, params) in [
+        ("tasks/send", json!({"id": "mine", "message": message})),
+        ("tasks/get", json!({"id": TASK})),
+        ("tasks/cancel", json!({"id": TASK})),
+        ("message/send", says("x")),
+    ] {
+        let error = rpc(&agent, method, params).await;
+        assert_eq!(error["code"], -32091, "{method}: {error}");
+    }
+}

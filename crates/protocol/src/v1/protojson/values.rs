@@ -186,7 +186,7 @@ impl Visitor<'_> for Base64Visitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        let is_url_safe = text.bytes().any(|byte| matches!(byte, b'-' | b'_'));
+        let is_url_safe = text.contains('-') || text.contains('_');
         let engine = if is_url_safe { &URL_SAFE } else { &STANDARD };
         engine.decode(text).map(Base64).map_err(E::custom)
     }

@@ -16,25 +16,29 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
+use super::golden::{self, Golden};
 use crate::v1;
 
-static POOL: LazyLock<DescriptorPool> =
+pub(super) static POOL: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(v1::DESCRIPTORS).unwrap());
 
 type Check = fn(&DynamicMessage) -> Result<(), TestCaseError>;
+
+/// A message by its name, and what is checked of it with generated values and with those of a file.
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    agrees: Check,
+    pub(super) is_golden: fn(&MessageDescriptor, &Golden),
+}
 
 /// How deep messages lie inside each other; all of A2A's own nesting fits.
 const MESSAGE_DEPTH: u32 = 6;
 
 #[test]
 fn every_message_agrees_with_a_second_implementation() {
-    let checks = checks();
     for descriptor in our_messages() {
         let name = descriptor.name();
-        let (_, check) = checks
-            .iter()
-            .find(|(known, _)| *known == name)
-            .unwrap_or_else(|| panic!("{name} is not in the list of checks"));
+        let Row { agrees: check, .. } = row(name);
         let config = Config { cases: 48, failure_persistence: None, ..Config::default() };
         match TestRunner::new(config).run(&message(&descriptor, MESSAGE_DEPTH), |m| check(&m)) {
             Ok(()) => {}
@@ -44,7 +48,8 @@ fn every_message_agrees_with_a_second_implementation() {
     }
 }
 
-fn our_messages() -> impl Iterator<Item = MessageDescriptor> {
+/// Every message of the definition.
+pub(super) fn our_messages() -> impl Iterator<Item = MessageDescriptor> {
     let messages = POOL.all_messages();
     messages.filter(|message| message.package_name() == "lf.a2a.v1" && !message.is_map_entry())
 }
@@ -80,7 +85,7 @@ where
 
 /// What the other implementation writes. Two of its messages are compared by it: a
 /// default that was set is no difference here.
-fn json_of(message: &DynamicMessage) -> Json {
+pub(super) fn json_of(message: &DynamicMessage) -> Json {
     serde_json::to_value(message).unwrap()
 }
 
@@ -214,59 +219,68 @@ fn object() -> impl Strategy<Value = Json> {
     btree_map(text(), json_value(), 0..3).prop_map(|map| json!(map))
 }
 
-fn checks() -> Vec<(&'static str, Check)> {
+/// The row of a message.
+pub(super) fn row(name: &str) -> Row {
+    let row = rows().into_iter().find(|row| row.name == name);
+    row.unwrap_or_else(|| panic!("{name} is not in the list of messages"))
+}
+
+fn of<T>(name: &'static str) -> Row
+where
+    T: prost::Message + Default + Serialize + DeserializeOwned + PartialEq + Debug,
+{
+    Row { name, agrees: agrees::<T>, is_golden: golden::check::<T> }
+}
+
+fn rows() -> Vec<Row> {
     vec![
-        ("SendMessageConfiguration", agrees::<v1::SendMessageConfiguration>),
-        ("Task", agrees::<v1::Task>),
-        ("TaskStatus", agrees::<v1::TaskStatus>),
-        ("Part", agrees::<v1::Part>),
-        ("Message", agrees::<v1::Message>),
-        ("Artifact", agrees::<v1::Artifact>),
-        ("TaskStatusUpdateEvent", agrees::<v1::TaskStatusUpdateEvent>),
-        ("TaskArtifactUpdateEvent", agrees::<v1::TaskArtifactUpdateEvent>),
-        ("AuthenticationInfo", agrees::<v1::AuthenticationInfo>),
-        ("AgentInterface", agrees::<v1::AgentInterface>),
-        ("AgentCard", agrees::<v1::AgentCard>),
-        ("AgentProvider", agrees::<v1::AgentProvider>),
-        ("AgentCapabilities", agrees::<v1::AgentCapabilities>),
-        ("AgentExtension", agrees::<v1::AgentExtension>),
-        ("AgentSkill", agrees::<v1::AgentSkill>),
-        ("AgentCardSignature", agrees::<v1::AgentCardSignature>),
-        ("TaskPushNotificationConfig", agrees::<v1::TaskPushNotificationConfig>),
-        ("StringList", agrees::<v1::StringList>),
-        ("SecurityRequirement", agrees::<v1::SecurityRequirement>),
-        ("SecurityScheme", agrees::<v1::SecurityScheme>),
-        ("APIKeySecurityScheme", agrees::<v1::ApiKeySecurityScheme>),
-        ("HTTPAuthSecurityScheme", agrees::<v1::HttpAuthSecurityScheme>),
-        ("OAuth2SecurityScheme", agrees::<v1::OAuth2SecurityScheme>),
-        ("OpenIdConnectSecurityScheme", agrees::<v1::OpenIdConnectSecurityScheme>),
-        ("MutualTlsSecurityScheme", agrees::<v1::MutualTlsSecurityScheme>),
-        ("OAuthFlows", agrees::<v1::OAuthFlows>),
-        ("AuthorizationCodeOAuthFlow", agrees::<v1::AuthorizationCodeOAuthFlow>),
-        ("ClientCredentialsOAuthFlow", agrees::<v1::ClientCredentialsOAuthFlow>),
-        ("ImplicitOAuthFlow", agrees::<v1::ImplicitOAuthFlow>),
-        ("PasswordOAuthFlow", agrees::<v1::PasswordOAuthFlow>),
-        ("DeviceCodeOAuthFlow", agrees::<v1::DeviceCodeOAuthFlow>),
-        ("SendMessageRequest", agrees::<v1::SendMessageRequest>),
-        ("GetTaskRequest", agrees::<v1::GetTaskRequest>),
-        ("ListTasksRequest", agrees::<v1::ListTasksRequest>),
-        ("ListTasksResponse", agrees::<v1::ListTasksResponse>),
-        ("CancelTaskRequest", agrees::<v1::CancelTaskRequest>),
-        ("GetTaskPushNotificationConfigRequest", {
-            agrees::<v1::GetTaskPushNotificationConfigRequest>
-        }),
-        ("DeleteTaskPushNotificationConfigRequest", {
-            agrees::<v1::DeleteTaskPushNotificationConfigRequest>
-        }),
-        ("SubscribeToTaskRequest", agrees::<v1::SubscribeToTaskRequest>),
-        ("ListTaskPushNotificationConfigsRequest", {
-            agrees::<v1::ListTaskPushNotificationConfigsRequest>
-        }),
-        ("GetExtendedAgentCardRequest", agrees::<v1::GetExtendedAgentCardRequest>),
-        ("SendMessageResponse", agrees::<v1::SendMessageResponse>),
-        ("StreamResponse", agrees::<v1::StreamResponse>),
-        ("ListTaskPushNotificationConfigsResponse", {
-            agrees::<v1::ListTaskPushNotificationConfigsResponse>
-        }),
+        of::<v1::SendMessageConfiguration>("SendMessageConfiguration"),
+        of::<v1::Task>("Task"),
+        of::<v1::TaskStatus>("TaskStatus"),
+        of::<v1::Part>("Part"),
+        of::<v1::Message>("Message"),
+        of::<v1::Artifact>("Artifact"),
+        of::<v1::TaskStatusUpdateEvent>("TaskStatusUpdateEvent"),
+        of::<v1::TaskArtifactUpdateEvent>("TaskArtifactUpdateEvent"),
+        of::<v1::AuthenticationInfo>("AuthenticationInfo"),
+        of::<v1::AgentInterface>("AgentInterface"),
+        of::<v1::AgentCard>("AgentCard"),
+        of::<v1::AgentProvider>("AgentProvider"),
+        of::<v1::AgentCapabilities>("AgentCapabilities"),
+        of::<v1::AgentExtension>("AgentExtension"),
+        of::<v1::AgentSkill>("AgentSkill"),
+        of::<v1::AgentCardSignature>("AgentCardSignature"),
+        of::<v1::TaskPushNotificationConfig>("TaskPushNotificationConfig"),
+        of::<v1::StringList>("StringList"),
+        of::<v1::SecurityRequirement>("SecurityRequirement"),
+        of::<v1::SecurityScheme>("SecurityScheme"),
+        of::<v1::ApiKeySecurityScheme>("APIKeySecurityScheme"),
+        of::<v1::HttpAuthSecurityScheme>("HTTPAuthSecurityScheme"),
+        of::<v1::OAuth2SecurityScheme>("OAuth2SecurityScheme"),
+        of::<v1::OpenIdConnectSecurityScheme>("OpenIdConnectSecurityScheme"),
+        of::<v1::MutualTlsSecurityScheme>("MutualTlsSecurityScheme"),
+        of::<v1::OAuthFlows>("OAuthFlows"),
+        of::<v1::AuthorizationCodeOAuthFlow>("AuthorizationCodeOAuthFlow"),
+        of::<v1::ClientCredentialsOAuthFlow>("ClientCredentialsOAuthFlow"),
+        of::<v1::ImplicitOAuthFlow>("ImplicitOAuthFlow"),
+        of::<v1::PasswordOAuthFlow>("PasswordOAuthFlow"),
+        of::<v1::DeviceCodeOAuthFlow>("DeviceCodeOAuthFlow"),
+        of::<v1::SendMessageRequest>("SendMessageRequest"),
+        of::<v1::GetTaskRequest>("GetTaskRequest"),
+        of::<v1::ListTasksRequest>("ListTasksRequest"),
+        of::<v1::ListTasksResponse>("ListTasksResponse"),
+        of::<v1::CancelTaskRequest>("CancelTaskRequest"),
+        of::<v1::GetTaskPushNotificationConfigRequest>("GetTaskPushNotificationConfigRequest"),
+        of::<v1::DeleteTaskPushNotificationConfigRequest>(
+            "DeleteTaskPushNotificationConfigRequest",
+        ),
+        of::<v1::SubscribeToTaskRequest>("SubscribeToTaskRequest"),
+        of::<v1::ListTaskPushNotificationConfigsRequest>("ListTaskPushNotificationConfigsRequest"),
+        of::<v1::GetExtendedAgentCardRequest>("GetExtendedAgentCardRequest"),
+        of::<v1::SendMessageResponse>("SendMessageResponse"),
+        of::<v1::StreamResponse>("StreamResponse"),
+        of::<v1::ListTaskPushNotificationConfigsResponse>(
+            "ListTaskPushNotificationConfigsResponse",
+        ),
     ]
 }

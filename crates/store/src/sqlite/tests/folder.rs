@@ -137,6 +137,25 @@ async fn a_commit_is_flushed_to_a_write_ahead_log() {
     assert_eq!(synchronous, 2.into());
 }
 
+/// Binds a range and a limit twice, and counts how often SQLite prepared the statement again for it.
+fn prepared_again(connection: &Connection) -> i32 {
+    let sql = "SELECT bytes FROM entries WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3";
+    let mut statement = connection.prepare(sql).unwrap();
+    for range in [[0, 9, 1], [3, 70, 9]] {
+        statement.query(range).unwrap().next().unwrap();
+    }
+    statement.get_status(rusqlite::StatementStatus::RePrepare)
+}
+
+#[tokio::test]
+async fn a_statement_stays_prepared_whatever_is_bound_to_it() {
+    let folder = folder();
+    let store = open(&folder);
+    let reading = store.readers.read(|connection| Ok(prepared_again(connection))).await;
+    let writing = store.writer.submit(|session| Ok(prepared_again(session.connection()))).await;
+    assert_eq!((reading.unwrap(), writing.unwrap()), (0, 0));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_new_folder_is_for_its_owner_only() {

@@ -10,29 +10,19 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::process;
 
-/// Where the scripts and the requirements are.
-const SOURCE: &str = "tests/interop";
-
 /// A Python interpreter that has what the requirements name.
-pub(super) struct Venv {
+pub(crate) struct Venv {
     folder: PathBuf,
     source: &'static str,
 }
 
 impl Venv {
-    /// Makes the environment in the target folder, or takes the one made for the same requirements.
+    /// Makes an environment of this name in the target folder, for the scripts and requirements of a
+    /// folder of the tree, or takes the one made for the same requirements.
     ///
     /// # Errors
-    /// When Python 3.10 or its venv module is missing, or packages cannot be installed.
-    pub(super) fn make(target: &Path) -> Result<Self> {
-        Self::make_of(target, "interop-venv", SOURCE)
-    }
-
-    /// Makes an environment of this name, for the scripts and requirements of this folder.
-    ///
-    /// # Errors
-    /// As [`Venv::make`].
-    pub(super) fn make_of(target: &Path, name: &str, source: &'static str) -> Result<Self> {
+    /// When Python 3.11 or its venv module is missing, or packages cannot be installed.
+    pub(crate) fn make(target: &Path, name: &str, source: &'static str) -> Result<Self> {
         let venv = Self { folder: target.join(name), source };
         let wanted = process::root().join(venv.requirements());
         let requirements = fs::read_to_string(&wanted)
@@ -54,12 +44,12 @@ impl Venv {
     }
 
     /// Runs one of the scripts in its source folder.
-    pub(super) fn script(&self, name: &str) -> Command {
+    pub(crate) fn script(&self, name: &str) -> Command {
         self.run(&process::root().join(self.source).join(name))
     }
 
     /// Runs a script.
-    pub(super) fn run(&self, script: &Path) -> Command {
+    pub(crate) fn run(&self, script: &Path) -> Command {
         let mut python = self.python();
         // Its spans complain whenever a client hangs up in the middle of a stream.
         python.env("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false");
@@ -67,9 +57,19 @@ impl Venv {
         python
     }
 
+    /// Where its interpreter is.
+    pub(crate) fn interpreter(&self) -> PathBuf {
+        self.folder.join("bin/python")
+    }
+
+    /// A program that a package brought.
+    pub(crate) fn tool(&self, name: &str) -> Command {
+        process::command_at(&self.folder.join("bin").join(name))
+    }
+
     /// Its interpreter, to be run in the root of the tree.
     fn python(&self) -> Command {
-        process::command_at(&self.folder.join("bin/python"))
+        process::command_at(&self.interpreter())
     }
 
     fn install(&self, python: &str) -> Result<()> {
@@ -85,9 +85,8 @@ impl Venv {
             "--requirement",
             &self.requirements(),
         ];
-        process::run(self.python().args(install)).context(
-            "cannot install the Python SDK; `cargo xtask interop` needs the network the first time",
-        )
+        process::run(self.python().args(install))
+            .context("cannot install the Python SDK; this chore needs the network the first time")
     }
 }
 
@@ -95,9 +94,9 @@ impl Venv {
 fn find_python() -> Result<String> {
     let python = env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let can = |script: &str| process::works(process::command(&python).args(["-c", script]));
-    if !can("import sys; sys.exit(sys.version_info < (3, 10))") {
+    if !can("import sys; sys.exit(sys.version_info < (3, 11))") {
         bail!(
-            "`{python}` is missing or older than 3.10; install Python 3.10 or newer, \
+            "`{python}` is missing or older than 3.11; install Python 3.11 or newer, \
              or name another one in PYTHON"
         );
     }

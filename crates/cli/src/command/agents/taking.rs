@@ -1,0 +1,97 @@
+//! Cards that come in: `agents add|apply|refresh`.
+
+use std::path::Path;
+
+use anstream::{eprintln, println};
+use document::{Limits, Source};
+use registry::{ApplyOptions, Curation, Registry, Report};
+use serde_json::{Value, json};
+
+use super::deciding::decision;
+use crate::{
+    args::Args,
+    content::clean,
+    failure::{Exit, Failure},
+    output::{self, DIM},
+    workflow_file,
+};
+
+pub(super) async fn add(
+    args: &Args,
+    registry: &Registry,
+    from: &str,
+    name: Option<&str>,
+    approve: bool,
+) -> Result<Exit, Failure> {
+    let options = options(approve, false);
+    if from.contains("://") {
+        let report = registry.add_url(from, name, None, &options).await?;
+        return print(args, &report);
+    }
+    if name.is_some() {
+        return Err(Failure::usage("--name goes with a URL; in a file, the catalog gives names"));
+    }
+    print(args, &registry.add_file(read(from)?, &options).await?)
+}
+
+pub(super) async fn apply(
+    args: &Args,
+    registry: &Registry,
+    file: &Path,
+    approve: bool,
+    dry_run: bool,
+) -> Result<Exit, Failure> {
+    let source = workflow_file::read(file)?;
+    print(args, &registry.apply(source, &options(approve, dry_run)).await?)
+}
+
+pub(super) async fn refresh(
+    args: &Args,
+    registry: &Registry,
+    names: &[String],
+    dry_run: bool,
+) -> Result<Exit, Failure> {
+    print(args, &registry.refresh(names, &options(false, dry_run)).await?)
+}
+
+/// The file of a path, or what comes through stdin.
+pub(super) fn read(from: &str) -> Result<Source, Failure> {
+    if from == "-" {
+        return Source::read_from("stdin", std::io::stdin(), &Limits::default())
+            .map_err(|problems| Failure::file(output::problems(&problems)));
+    }
+    workflow_file::read(Path::new(from))
+}
+
+pub(super) fn options(approve: bool, dry_run: bool) -> ApplyOptions {
+    ApplyOptions { approve, dry_run, by: decision(None) }
+}
+
+fn print(args: &Args, report: &Report) -> Result<Exit, Failure> {
+    if args.json {
+        output::json(&to_json(report))?;
+    } else {
+        println!("{}", clean(&report.to_string()));
+        let waiting = report.agents.iter().any(|agent| agent.standing == Some(Curation::Proposed));
+        if waiting {
+            eprintln!("{DIM}proposed agents wait for `convoke agents approve NAME`{DIM:#}");
+        }
+    }
+    Ok(if report.is_complete() { Exit::Ok } else { Exit::WorkFailed })
+}
+
+fn to_json(report: &Report) -> Value {
+    let agents: Vec<Value> = report
+        .agents
+        .iter()
+        .map(|agent| {
+            json!({
+                "name": agent.name,
+                "outcome": agent.outcome.word(),
+                "standing": agent.standing,
+                "findings": agent.findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    json!({ "dry_run": report.is_dry_run, "agents": agents })
+}

@@ -1,0 +1,54 @@
+//! What events hold or name beside the journal.
+
+use store::BlobId;
+
+use super::{Next, Outcome, RunEvent};
+use crate::body::Body;
+
+impl RunEvent {
+    /// What it holds or names.
+    fn bodies(&self) -> Vec<&Body> {
+        match self {
+            Self::RunDeferred { turn, .. } | Self::RunRejected { turn, .. } => {
+                vec![&turn.message, &turn.answer]
+            }
+            Self::RunStarted { header, .. } | Self::RunQueued { header, .. } => {
+                let always = [&header.plan, &header.inputs, &header.start];
+                always.into_iter().chain(&header.message).collect()
+            }
+            Self::AttemptStarted { intent, .. }
+            | Self::ContextRefused { intent, .. }
+            | Self::CallbackRefused { intent, .. } => vec![&intent.message],
+            Self::AttemptAnswered { intent, said, .. } => {
+                [&intent.message].into_iter().chain(said).collect()
+            }
+            Self::ArtifactChunked { chunk, .. } => vec![&chunk.artifact],
+            Self::AttemptReported { status, .. } => vec![status],
+            Self::AttemptPaused { pause, .. } => pause.question.iter().collect(),
+            Self::StepCompleted { result, .. }
+            | Self::StepFailed { result, .. }
+            | Self::AttemptFailed { next: Next::GiveUp { result }, .. } => vec![result],
+            Self::RunFinished { outcome: Outcome::Completed(outputs), .. } => vec![outputs],
+            Self::AttemptFailed { next: Next::Retry { .. }, .. }
+            | Self::RunFinished { .. }
+            | Self::RunAdmitted { .. }
+            | Self::RunResumed { .. }
+            | Self::StepSkipped { .. }
+            | Self::AttemptBound { .. }
+            | Self::AttemptUnpaused { .. }
+            | Self::AnswerDelivered { .. }
+            | Self::AnswerRefused { .. }
+            | Self::CancelRequested { .. }
+            | Self::RunTimedOut { .. }
+            | Self::AttemptCanceled { .. } => Vec::new(),
+        }
+    }
+}
+
+/// Whether one of the events names a blob: only then may it be written.
+pub(crate) fn name_blob(events: &[RunEvent], blob: &BlobId) -> bool {
+    events
+        .iter()
+        .flat_map(RunEvent::bodies)
+        .any(|body| matches!(body, Body::Blob(id) if id == blob))
+}

@@ -1,0 +1,359 @@
+//! A live agent that changes its card, and what becomes of its approval.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::routing::get;
+use document::Source;
+use jiff::{SignedDuration, Timestamp};
+use protocol::outbound::Outbound;
+use protocol::signature::{Algorithm, Headers, SigningKey, sign};
+use protocol::v1::AgentCard;
+use serde_json::{Value, json};
+use store::{OpenOptions, SqliteStore};
+
+use crate::{
+    ApplyOptions, Curation, Decision, Drift, Facet, Filter, Policy, Query, Record, Registry,
+    RegistryError, Signed, read_policy,
+};
+
+/// An agent's server, whose card and key set may be replaced.
+#[derive(Clone)]
+struct Host {
+    address: SocketAddr,
+    card: Arc<Mutex<Value>>,
+    keys: Arc<Mutex<String>>,
+}
+
+impl Host {
+    async fn start() -> Self {
+        let (card, keys) = (Arc::new(Mutex::new(json!(null))), Arc::new(Mutex::new(String::new())));
+        let (served, key_set) = (Arc::clone(&card), Arc::clone(&keys));
+        let router = Router::new()
+            .route("/card.json", get(async move || served.lock().unwrap().to_string()))
+            .route("/keys.json", get(async move || key_set.lock().unwrap().clone()));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let host = Self { address, card, keys };
+        host.serve(card_at(address));
+        host
+    }
+
+    fn serve(&self, card: Value) {
+        *self.card.lock().unwrap() = card;
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/card.json", self.address)
+    }
+
+    fn edit(&self, change: impl FnOnce(&mut Value)) {
+        change(&mut self.card.lock().unwrap());
+    }
+}
+
+fn card_at(address: SocketAddr) -> Value {
+    json!({
+        "name": "Agent", "description": "Works.", "version": "1", "capabilities": {},
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "supportedInterfaces": [
+            {"url": format!("http://{address}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+        ],
+        "securitySchemes": {"key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}}},
+        "securityRequirements": [{"schemes": {"key": {"list": []}}}],
+        "skills": [
+            {"id": "work", "name": "Work", "description": "Works.", "tags": ["work"]},
+            {"id": "rest", "name": "Rest", "description": "Rests.", "tags": ["rest"]}
+        ]
+    })
+}
+
+/// The card, signed by a key under an id, which may say where its key set is.
+fn signed(card: &Value, key: &SigningKey, id: &str, jku: Option<String>) -> Value {
+    let mut card: AgentCard = serde_json::from_value(card.clone()).unwrap();
+    let key_id = Some(id.to_owned());
+    sign(&mut card, key, &Headers { key_id, key_set_url: jku, ..Headers::default() }).unwrap();
+    serde_json::to_value(card).unwrap()
+}
+
+fn key() -> SigningKey {
+    SigningKey::generate(Algorithm::Es256).unwrap().0
+}
+
+fn public(key: &SigningKey, id: &str) -> String {
+    key.public_keys(&Headers { key_id: Some(id.to_owned()), ..Headers::default() }).unwrap()
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_second(1_800_000_000).unwrap()
+}
+
+fn by(who: &str) -> Decision {
+    Decision { who: who.into(), why: "so".into(), at: now() }
+}
+
+fn options(approve: bool) -> ApplyOptions {
+    ApplyOptions { approve, dry_run: false, by: by("ada") }
+}
+
+struct Scene {
+    host: Host,
+    registry: Registry,
+    _folder: tempfile::TempDir,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path(), OpenOptions::default()).unwrap();
+        let outbound = Outbound::new(protocol::outbound::Policy::loopback()).unwrap();
+        let registry = Registry::open(Arc::new(store), outbound, "me".into()).await.unwrap();
+        Self { host: Host::start().await, registry, _folder: folder }
+    }
+
+    async fn added(approve: bool) -> Self {
+        let scene = Self::new().await;
+        scene.add(approve).await;
+        scene
+    }
+
+    async fn add(&self, approve: bool) -> Record {
+        let url = self.host.url();
+        self.registry.add_url(&url, Some("it"), None, &options(approve)).await.unwrap();
+        self.record().await
+    }
+
+    async fn refreshed(&self) -> Record {
+        let report = self.registry.refresh(&[], &options(false)).await.unwrap();
+        assert!(report.is_complete(), "{report}");
+        self.record().await
+    }
+
+    async fn record(&self) -> Record {
+        self.registry.record("it").await.unwrap()
+    }
+
+    async fn pin(&self, keys: Value) -> Vec<String> {
+        let policy = Policy { keys: serde_json::from_value(keys).unwrap(), ..Policy::default() };
+        self.registry.set_policy(policy, now()).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn what_breaks_nothing_leaves_the_approval() {
+    let scene = Scene::added(true).await;
+    scene.host.edit(|card| card["description"] = json!("Works well."));
+    let record = scene.refreshed().await;
+    assert_eq!(
+        (record.standing(), record.version, record.drift),
+        (Curation::Approved, 2, Some(Drift::Cosmetic))
+    );
+    scene.host.edit(|card| {
+        let more = json!({"id": "more", "name": "More", "description": "More.", "tags": ["more"]});
+        card["skills"].as_array_mut().unwrap().push(more);
+    });
+    let record = scene.refreshed().await;
+    assert_eq!(
+        (record.standing(), record.version, record.drift),
+        (Curation::Approved, 3, Some(Drift::Additive))
+    );
+    assert_eq!(scene.registry.index().by_skill("more").len(), 1);
+}
+
+#[tokio::test]
+async fn what_breaks_something_takes_the_approval_back_with_the_reason() {
+    type Edit = fn(&mut Value);
+    let edits: [(Edit, &str); 3] = [
+        (|card| drop(card["skills"].as_array_mut().unwrap().pop()), "skill `rest` was removed"),
+        (
+            |card| card["supportedInterfaces"][0]["url"] = json!("https://elsewhere.example/"),
+            "an interface is now on `https://elsewhere.example`",
+        ),
+        (|card| card["securityRequirements"] = json!([]), "the security requirements changed"),
+    ];
+    for (edit, why) in edits {
+        let scene = Scene::added(true).await;
+        scene.host.edit(edit);
+        let record = scene.refreshed().await;
+        assert_eq!((record.standing(), record.version), (Curation::Proposed, 2), "{why}");
+        let last = record.history.changes().last().unwrap();
+        assert!(last.by.why.contains(why), "{}", last.by.why);
+        assert!(scene.registry.get("it").unwrap().curation == Curation::Proposed);
+    }
+}
+
+#[tokio::test]
+async fn another_signer_takes_the_approval_back_and_a_rotated_key_does_not() {
+    let scene = Scene::new().await;
+    let (old, new, other) = (key(), key(), key());
+    let keys = scene.host.url().replace("card", "keys");
+    *scene.host.keys.lock().unwrap() = public(&old, "old");
+    scene.pin(json!({ "acme": { "url": keys } })).await;
+    let card = card_at(scene.host.address);
+    scene.host.serve(signed(&card, &old, "old", None));
+    let record = scene.add(true).await;
+    assert_eq!(
+        (record.trust.signed, record.trust.signer.as_deref()),
+        (Signed::Trusted, Some("acme"))
+    );
+    *scene.host.keys.lock().unwrap() = public(&new, "new");
+    scene.host.serve(signed(&card, &new, "new", None));
+    let record = scene.refreshed().await;
+    assert_eq!((record.trust.signed, record.standing()), (Signed::Trusted, Curation::Approved));
+    scene.host.serve(signed(&card, &other, "other", None));
+    let record = scene.refreshed().await;
+    assert_eq!((record.trust.signed, record.standing()), (Signed::Invalid, Curation::Proposed));
+    let why = &record.history.changes().last().unwrap().by.why;
+    assert!(why.contains("it was signed by acme (trusted) and is now invalid"), "{why}");
+}
+
+#[tokio::test]
+async fn a_signature_is_worth_what_its_key_is() {
+    let scene = Scene::new().await;
+    let (pinned, own) = (key(), key());
+    scene.pin(json!({ "acme": { "text": public(&pinned, "k") } })).await;
+    let card = card_at(scene.host.address);
+    let at = |host: &str| Some(format!("http://{host}/keys.json"));
+    *scene.host.keys.lock().unwrap() = public(&own, "own");
+    let mut altered = signed(&card, &pinned, "k", None);
+    altered["description"] = json!("Works!");
+    let here = scene.host.address.to_string();
+    let cases = [
+        (signed(&card, &pinned, "k", None), Signed::Trusted),
+        (signed(&card, &own, "own", at(&here)), Signed::ValidUntrusted),
+        (signed(&card, &own, "own", at("attacker.example")), Signed::Invalid),
+        (signed(&card, &own, "own", None), Signed::Invalid),
+        (altered, Signed::Invalid),
+        (card, Signed::Unsigned),
+    ];
+    for (at, (card, worth)) in cases.into_iter().enumerate() {
+        scene.host.serve(card);
+        let record = scene.add(false).await;
+        assert_eq!(record.trust.signed, worth, "case {at}: {:?}", record.trust);
+        assert_eq!(record.trust.flaws.is_empty(), worth != Signed::Invalid, "case {at}");
+        let is_found =
+            Query { filters: vec![Filter::one(Facet::Signed, worth.as_str())], ..Query::default() };
+        assert_eq!(scene.registry.index().find(&is_found).total, 1, "case {at}");
+    }
+}
+
+#[tokio::test]
+async fn pinning_and_unpinning_a_key_looks_at_the_cards_that_are_there() {
+    let scene = Scene::new().await;
+    let pinned = key();
+    scene.host.serve(signed(&card_at(scene.host.address), &pinned, "k", None));
+    assert_eq!(scene.add(true).await.trust.signed, Signed::Invalid);
+    let keys = json!({ "acme": { "text": public(&pinned, "k") } });
+    assert_eq!(scene.pin(keys).await, ["it"]);
+    assert_eq!(scene.record().await.trust.signed, Signed::Trusted);
+    assert_eq!(scene.pin(json!({})).await, ["it"]);
+    let record = scene.record().await;
+    assert_eq!((record.trust.signed, record.standing()), (Signed::Invalid, Curation::Proposed));
+}
+
+#[tokio::test]
+async fn the_rules_decide_when_an_agent_comes_and_when_they_change() {
+    let scene = Scene::added(false).await;
+    assert_eq!(scene.record().await.standing(), Curation::Proposed);
+    let text =
+        format!("approve: [{{origin: 'http://{}'}}]\nreview_after_days: 10", scene.host.address);
+    let policy = read_policy(Source::new("policy.yaml", &text)).unwrap();
+    assert_eq!(scene.registry.set_policy(policy, now()).await.unwrap(), ["it"]);
+    let record = scene.record().await;
+    assert_eq!(
+        (record.standing(), record.history.changes()[1].by.who.as_str()),
+        (Curation::Approved, "policy")
+    );
+    scene.registry.remove("it").await.unwrap();
+    assert_eq!(scene.add(false).await.standing(), Curation::Approved);
+}
+
+#[tokio::test]
+async fn a_policy_and_its_synonyms_outlive_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    for is_first in [true, false] {
+        let store = SqliteStore::open(folder.path(), OpenOptions::default()).unwrap();
+        let outbound = Outbound::new(protocol::outbound::Policy::loopback()).unwrap();
+        let registry = Registry::open(Arc::new(store), outbound, "me".into()).await.unwrap();
+        if is_first {
+            let policy = read_policy(Source::new("p", "synonyms: [[a, b]]")).unwrap();
+            registry.set_policy(policy, now()).await.unwrap();
+        }
+        assert_eq!(registry.policy().synonyms, [["a", "b"]]);
+        assert_eq!(registry.index().synonyms().groups().count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_approval_expires_on_its_day_and_only_a_person_renews_it() {
+    let scene = Scene::added(true).await;
+    let due = now() + SignedDuration::from_hours(48);
+    scene.registry.review_by("it", Some(due)).await.unwrap();
+    let before = due - SignedDuration::from_secs(1);
+    assert!(scene.registry.review(before).await.unwrap().is_empty());
+    assert_eq!(scene.registry.review(due).await.unwrap(), ["it"]);
+    let record = scene.record().await;
+    assert_eq!(record.standing(), Curation::Proposed);
+    assert!(record.history.changes().last().unwrap().by.why.contains("2027-01-17"), "{record:?}");
+    assert!(scene.registry.review(due).await.unwrap().is_empty());
+    let record = scene.registry.transition("it", Curation::Approved, &by("ada")).await.unwrap();
+    assert_eq!((record.review_by, record.is_held), (None, false));
+}
+
+#[tokio::test]
+async fn versions_are_kept_compared_and_forgotten_with_their_agent() {
+    let scene = Scene::added(true).await;
+    for number in 2..=25 {
+        scene.host.edit(|card| card["version"] = json!(number.to_string()));
+        scene.refreshed().await;
+    }
+    let versions = scene.registry.versions("it").await.unwrap();
+    let numbers: Vec<u32> = versions.iter().map(|it| it.number).collect();
+    assert_eq!(numbers, (6..=25).collect::<Vec<_>>());
+    let difference = scene.registry.diff("it", None, None).await.unwrap();
+    assert_eq!((difference.from, difference.to, &difference.drift), (24, 25, &Drift::Cosmetic));
+    assert_eq!(difference.changes[0].to_string(), r#"~ /version: "24" → "25""#);
+    let difference = scene.registry.diff("it", Some(10), Some(20)).await.unwrap();
+    assert_eq!(difference.changes[0].to_string(), r#"~ /version: "10" → "20""#);
+    let error = scene.registry.diff("it", Some(5), None).await.unwrap_err();
+    assert!(matches!(&error, RegistryError::NoVersion { number: 5, .. }));
+    assert_eq!(
+        error.to_string(),
+        "version 5 of the card of `it` is not kept; there are versions 6 to 25"
+    );
+    scene.registry.remove("it").await.unwrap();
+    scene.add(false).await;
+    assert_eq!(scene.registry.versions("it").await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_be_looked_at_again_is_told_and_stays() {
+    let scene = Scene::added(true).await;
+    scene.host.serve(json!("no card"));
+    let report = scene.registry.refresh(&["it".to_owned()], &options(false)).await.unwrap();
+    assert_eq!(report.count("failed"), 1);
+    assert_eq!(scene.record().await.standing(), Curation::Approved);
+    let file = Source::new("cards.json", &card_at(scene.host.address).to_string());
+    scene.registry.add_file(file, &options(false)).await.unwrap();
+    let report = scene.registry.refresh(&["agent".to_owned()], &options(false)).await.unwrap();
+    assert!(report.to_string().contains("its card came from a file"), "{report}");
+    let error = scene.registry.refresh(&["nobody".to_owned()], &options(false)).await.unwrap_err();
+    assert!(matches!(error, RegistryError::UnknownAgent { .. }));
+}
+
+#[tokio::test]
+async fn curators_tags_are_given_and_taken_without_case() {
+    let scene = Scene::added(true).await;
+    let tags = |text: &str| -> Vec<String> {
+        text.split(' ').filter(|it| !it.is_empty()).map(str::to_owned).collect()
+    };
+    let record = scene.registry.tag("it", &tags("Fast fast cheap"), &[]).await.unwrap();
+    assert_eq!(record.details.tags, ["Fast", "cheap"]);
+    assert_eq!(scene.registry.index().by_tag("fast").len(), 1);
+    let record = scene.registry.tag("it", &tags("new"), &tags("FAST")).await.unwrap();
+    assert_eq!(record.details.tags, ["cheap", "new"]);
+    assert!(scene.registry.index().by_tag("fast").is_empty());
+    assert_eq!(scene.registry.records().await.unwrap(), [record]);
+}

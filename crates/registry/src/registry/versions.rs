@@ -1,0 +1,127 @@
+//! Cards as they were, and as they are now.
+
+use serde::Serialize;
+use store::{Batch, PageQuery, Row};
+
+use super::{Registry, Request};
+use crate::changes::{CardChange, changes};
+use crate::intake::{self, Again};
+use crate::versions::{CARDS, CardVersion, delete, prefix};
+use crate::{ApplyOptions, Drift, RegistryError, Report};
+
+/// How one version of a card differs from an earlier one.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Difference {
+    /// The agent.
+    pub name: String,
+    /// The earlier version.
+    pub from: u32,
+    /// The later version.
+    pub to: u32,
+    /// What the difference means.
+    pub drift: Drift,
+    /// Every place that differs.
+    pub changes: Vec<CardChange>,
+}
+
+impl Registry {
+    /// The versions of an agent's card that are kept, oldest first.
+    ///
+    /// # Errors
+    /// [`RegistryError::UnknownAgent`], [`RegistryError::Store`], [`RegistryError::Damaged`].
+    pub async fn versions(&self, name: &str) -> Result<Vec<CardVersion>, RegistryError> {
+        let record = self.record(name).await?;
+        let rows = self.version_rows(&record.name).await?;
+        let mut versions: Vec<CardVersion> =
+            rows.iter().map(CardVersion::of_row).collect::<Result<_, _>>()?;
+        if versions.is_empty() {
+            // Taken in before versions were kept.
+            versions.push(CardVersion::of(&record));
+        }
+        Ok(versions)
+    }
+
+    /// Compares two versions of an agent's card: without `from` the one before `to`, without `to`
+    /// the present one.
+    ///
+    /// # Errors
+    /// Those of [`Registry::versions`], and [`RegistryError::NoVersion`].
+    pub async fn diff(
+        &self,
+        name: &str,
+        from: Option<u32>,
+        to: Option<u32>,
+    ) -> Result<Difference, RegistryError> {
+        let versions = self.versions(name).await?;
+        let of = |number: u32| versions.iter().find(|it| it.number == number);
+        let kept = || versions.iter().map(|it| it.number).collect();
+        let missing =
+            |number: u32| RegistryError::NoVersion { name: name.to_owned(), number, kept: kept() };
+        let to = to.or(versions.last().map(|it| it.number)).unwrap_or_default();
+        let new = of(to).ok_or_else(|| missing(to))?;
+        let from = from.unwrap_or(to.saturating_sub(1));
+        let old = of(from).ok_or_else(|| missing(from))?;
+        Ok(Difference {
+            name: name.to_owned(),
+            from,
+            to,
+            drift: drift(old, new)?,
+            changes: changes(&old.card, &new.card),
+        })
+    }
+
+    /// Looks again at the cards of these agents, or of all when none are named. Agents whose card
+    /// came from a file have nowhere to be looked at: they are left out, or a failure when named.
+    ///
+    /// # Errors
+    /// [`RegistryError::UnknownAgent`], [`RegistryError::Store`], [`RegistryError::Contended`]. A
+    /// card that cannot be had is a failure of its agent in the report.
+    pub async fn refresh(
+        &self,
+        names: &[String],
+        options: &ApplyOptions,
+    ) -> Result<Report, RegistryError> {
+        let (index, policy) = (self.index(), self.policy());
+        let mut agents = Vec::new();
+        let mut of_files = Vec::new();
+        let all: Vec<String> = index.iter().map(|agent| agent.name.clone()).collect();
+        for name in if names.is_empty() { &all } else { names } {
+            let record = self.record(name).await?;
+            let again = Again { name: record.name, asked_url: record.asked_url };
+            if again.asked_url.is_empty() { of_files.push(again) } else { agents.push(again) }
+        }
+        let mut taken = intake::take_again(&agents, self.intake(&index, &policy)).await;
+        if !names.is_empty() {
+            taken.missed.extend(of_files.into_iter().map(intake::nowhere));
+        }
+        let (wanted, missed) = (&*taken.wanted, &*taken.missed);
+        self.take_in(&Request { wanted, missed, catalog: None, options, policy: &policy }).await
+    }
+
+    /// Drops the versions of an agent that is gone.
+    pub(super) async fn forget_versions(&self, name: &str) -> Result<(), RegistryError> {
+        let rows = self.version_rows(name).await?;
+        let writes = rows.into_iter().map(|row| delete(&self.account, row.key));
+        let batch = Batch { fences: Vec::new(), writes: writes.collect() };
+        if !batch.writes.is_empty() {
+            self.store.commit(batch).await?;
+        }
+        Ok(())
+    }
+
+    async fn version_rows(&self, name: &str) -> Result<Vec<Row>, RegistryError> {
+        let mut query = PageQuery::new(Some(self.account.clone()), CARDS);
+        query.key_prefix = prefix(name);
+        Ok(self.store.page(&query).await?.rows)
+    }
+}
+
+fn drift(old: &CardVersion, new: &CardVersion) -> Result<Drift, RegistryError> {
+    let read =
+        |version: &CardVersion| protocol::card::read(&version.card).map_err(RegistryError::from);
+    let drift = Drift::between(&read(old)?, &read(new)?);
+    Ok(match old.trust.lost(&new.trust) {
+        Some(lost) => drift.and_broken(lost),
+        None => drift,
+    })
+}
