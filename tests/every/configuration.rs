@@ -20,15 +20,8 @@ fn configured() -> Convoke {
 #[tokio::test]
 async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
     let convoke = configured();
-    let mut command = convoke.command([
-        "config",
-        "-c",
-        "etc/convoke.yaml",
-        "--listen",
-        "127.0.0.1:9",
-        "--set",
-        "runs.max_active=3",
-    ]);
+    let args = "config -c etc/convoke.yaml --listen 127.0.0.1:9 --set runs.max_active=3";
+    let mut command = convoke.command(args.split(' '));
     command.env("CONVOKE_MESSAGES_REMEMBER", "off").env("CONVOKE_RUNS_MAX_ACTIVE", "5");
     let shown = finish(command).await.exits(0);
     assert_snapshot!(shown.stdout.replace("127.0.0.1:9", "ADDRESS"), @r##"
@@ -43,6 +36,8 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
       push_notifications: true             # default
     extensions:
       required: []                         # default
+    directory:
+      publish: "off"                       # default
     older_versions: false                  # default
     auth:
       api_keys: false                      # default
@@ -71,6 +66,11 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
       callbacks: "auto"                    # default
       callback_poll: "1m"                  # default
       callback_secret_env: null            # default
+    evidence:
+      interval: "5m"                       # default
+      stale_after: "15m"                   # default
+      window: "30d"                        # default
+      at_once: 16                          # default
     limits:
       body_bytes: 16777216                 # default
       body_timeout: "30s"                  # default

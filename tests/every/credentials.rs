@@ -162,7 +162,7 @@ fn with_secrets(mut command: Command) -> Command {
     command
 }
 
-async fn run<const N: usize>(convoke: &Convoke, args: [&str; N]) -> Done {
+async fn run<'a>(convoke: &Convoke, args: impl IntoIterator<Item = &'a str>) -> Done {
     finish(with_secrets(convoke.command(args))).await
 }
 
@@ -219,6 +219,20 @@ async fn planted_secrets_reach_the_agents_and_nothing_else() {
     );
     assert_eq!(sso.calls(), [format!("/ authorization=Bearer {ACCESS} cookie=- x-door=-")]);
     assert!(said[1].stderr.contains("TRACE"), "the search would prove nothing");
+    for args in [["agents", "export"], ["agents", "list"], ["agents", "refresh"]] {
+        said.push(run(&convoke, ["--log", "trace"].into_iter().chain(args)).await.exits(0));
+        said.push(run(&convoke, ["--json"].into_iter().chain(args)).await.exits(0));
+    }
+    let extended =
+        ["three", "sso"].map(|name| ["--log", "trace", "agents", "show", name, "--extended"]);
+    for args in extended {
+        said.push(run(&convoke, args).await);
+    }
+    nothing_is_told(&convoke, &said);
+}
+
+/// Looks for every secret in all that was said, and in every file of the data folder.
+fn nothing_is_told(convoke: &Convoke, said: &[Done]) {
     let secrets = [
         KEY,
         COOKIE,
@@ -229,7 +243,7 @@ async fn planted_secrets_reach_the_agents_and_nothing_else() {
         "Y29udm9rZTpwbGFudGVkLWNsaWVudC1zZWNyZXQtZTQxYQ",
     ];
     for secret in secrets {
-        for done in &said {
+        for done in said {
             assert!(!holds(done.stdout.as_bytes(), secret), "{secret} on stdout: {}", done.stdout);
             let line = done.stderr.lines().find(|line| line.contains(secret));
             assert_eq!(line, None, "{secret} on stderr");
@@ -238,6 +252,95 @@ async fn planted_secrets_reach_the_agents_and_nothing_else() {
             let content = std::fs::read(&file).expect("a file");
             assert!(!holds(&content, secret), "{secret} in {}", file.display());
         }
+    }
+}
+
+/// How an agent turns a call away.
+#[derive(Clone, Copy, Debug)]
+enum Refusal {
+    Status(u16),
+    /// With an error of JSON-RPC.
+    Error,
+    /// With a redirect elsewhere.
+    Redirect,
+    /// By closing the connection.
+    Close,
+    /// With what is no answer.
+    Nonsense,
+}
+
+/// Starts an agent that wants all three credentials and turns every call away; and how many came
+/// with a secret.
+async fn refusing(refusal: Refusal) -> (String, Arc<Mutex<usize>>, JoinHandle<()>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let door = Door { url: url.clone(), security: three(), calls: Arc::default() };
+    let count = Arc::new(Mutex::new(0));
+    let called = Arc::clone(&count);
+    let call = async move |uri: Uri, Json(call): Json<Value>| {
+        *called.lock().expect("not poisoned") += usize::from(uri.to_string().contains(KEY));
+        let error = json!({"code": -32603, "message": "no"});
+        match refusal {
+            Refusal::Status(status) => {
+                StatusCode::from_u16(status).expect("a status").into_response()
+            }
+            Refusal::Error => {
+                Json(json!({"jsonrpc": "2.0", "id": call["id"], "error": error})).into_response()
+            }
+            Refusal::Redirect => {
+                axum::response::Redirect::temporary("http://127.0.0.1:1/elsewhere").into_response()
+            }
+            Refusal::Close => panic!("the connection closes"),
+            Refusal::Nonsense => "<html>".into_response(),
+        }
+    };
+    let router = Router::new()
+        .route("/.well-known/agent-card.json", get(show_card))
+        .with_state(door)
+        .route("/", post(call));
+    let server = tokio::spawn(async move {
+        let _served = axum::serve(listener, router).await;
+    });
+    (url, count, server)
+}
+
+#[tokio::test]
+async fn planted_secrets_are_not_told_when_a_call_is_refused() {
+    let refusals = [
+        Refusal::Status(400),
+        Refusal::Status(401),
+        Refusal::Status(403),
+        Refusal::Status(500),
+        Refusal::Error,
+        Refusal::Redirect,
+        Refusal::Close,
+        Refusal::Nonsense,
+    ];
+    for refusal in refusals {
+        let (url, count, server) = refusing(refusal).await;
+        let convoke = Convoke::default();
+        convoke.write("secrets/cookie", COOKIE);
+        convoke.write("secrets/password", PASSWORD);
+        let credentials = "[{api_key: {env: TEST_KEY}, scheme: key}, \
+            {api_key: {file: secrets/cookie}, scheme: session}, \
+            {basic: {username: ada, password: {command: [cat, secrets/password]}}}]";
+        let catalog =
+            format!("agents: [{{name: it, url: \"{url}\", credentials: {credentials}}}]\n");
+        convoke.write("catalog.yaml", catalog);
+        convoke.write("w.yaml", "convoke: 1\nname: w\nsteps: {a: {agent: it, message: Hello.}}\n");
+        let trace = ["--log", "trace"];
+        let apply = ["agents", "apply", "catalog.yaml", "--approve"];
+        let mut said = vec![run(&convoke, trace.into_iter().chain(apply)).await.exits(0)];
+        said.push(run(&convoke, trace.into_iter().chain(["send", "it", "Hello."])).await);
+        said.push(run(&convoke, trace.into_iter().chain(["run", "w.yaml"])).await.exits(1));
+        said.push(run(&convoke, ["--json", "runs", "list"]).await.exits(0));
+        assert!(*count.lock().expect("not poisoned") >= 2, "{refusal:?}: {}", said[2].stderr);
+        server.abort();
+        let _ended = server.await;
+        // Nobody is there any more.
+        said.push(run(&convoke, trace.into_iter().chain(["send", "it", "Hello."])).await.exits(3));
+        said.push(run(&convoke, trace.into_iter().chain(["run", "w.yaml"])).await.exits(1));
+        nothing_is_told(&convoke, &said);
     }
 }
 

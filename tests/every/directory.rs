@@ -181,9 +181,9 @@ async fn agents_are_listed_by_their_tags_and_skills() {
     assert_eq!(none.stdout, "");
     let _steady = steady();
     assert_snapshot!(shown.stdout, @r"
-    AGENT  STANDING  TAGS                     URL
-    echo   approved  echo, research, writing  http://127.0.0.1:PORT/.well-known/agent-card.json
-    slow   approved  slow, waiting            http://127.0.0.1:PORT/.well-known/agent-card.json
+    AGENT  STANDING  EVIDENCE  TAGS                     URL
+    echo   approved  unseen    echo, research, writing  http://127.0.0.1:PORT/.well-known/agent-card.json
+    slow   approved  unseen    slow, waiting            http://127.0.0.1:PORT/.well-known/agent-card.json
     ");
     assert_snapshot!(none.stderr, @"no agents; `convoke agents add URL --approve` takes one in");
 }

@@ -5,6 +5,7 @@ mod beside;
 mod bursts;
 mod callbacks;
 mod cards;
+mod catalogs;
 mod chunks;
 mod client;
 mod configuration;
@@ -13,8 +14,12 @@ mod credentials;
 mod curation;
 mod demo;
 mod directory;
+mod discovery;
+mod drifting;
+mod evidence;
 mod files;
 mod folder;
+mod inside;
 mod interrupts;
 mod keys;
 mod kill;
@@ -23,13 +28,16 @@ mod pauses;
 mod plans;
 mod pushes;
 mod records;
+mod remote;
 mod running;
 mod sending;
 mod serve;
 mod served;
 mod settings;
 mod signatures;
+mod strangers;
 mod tokens;
+mod trusting;
 
 /// Hides what differs from run to run before a snapshot is compared: ports, ids, times, folders.
 fn steady() -> insta::internals::SettingsBindDropGuard {

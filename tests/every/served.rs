@@ -18,6 +18,18 @@ use tests::{
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+/// A client of whoever speaks JSON-RPC at a URL.
+pub(crate) fn client_of(url: &str) -> Client {
+    let outbound = Outbound::new(Policy::loopback()).expect("a client");
+    let interface = Interface {
+        url: url.to_owned(),
+        binding: Binding::JsonRpc,
+        tenant: String::new(),
+        version: "1.0".to_owned(),
+    };
+    Client::new(outbound, interface).expect("a client")
+}
+
 /// A serving process, and a client of it.
 pub(crate) struct Served {
     pub(crate) process: Process,
@@ -25,6 +37,9 @@ pub(crate) struct Served {
     /// Where it is reached.
     pub(crate) url: String,
 }
+
+/// Agents get the calls that a test makes, and no others, unless it says so.
+const UNPROBED: [&str; 2] = ["--set", "evidence.interval=off"];
 
 pub(crate) const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
@@ -35,7 +50,7 @@ impl Served {
 
     /// Starts with further arguments.
     pub(crate) async fn with(convoke: &Convoke, args: &[&str]) -> Self {
-        Self::of(convoke.start(SERVE.iter().chain(args))).await
+        Self::of(convoke.start(SERVE.iter().chain(&UNPROBED).chain(args))).await
     }
 
     /// Waits until a process serves.
@@ -43,22 +58,18 @@ impl Served {
         let line = process.until("its card: ").await;
         let (_, card) = line.split_once("its card: ").expect("the line that was waited for");
         let url = card.strip_suffix("/.well-known/agent-card.json").expect("the card's address");
-        let outbound = Outbound::new(Policy::loopback()).expect("a client");
-        let interface = Interface {
-            url: url.to_owned(),
-            binding: Binding::JsonRpc,
-            tenant: String::new(),
-            version: "1.0".to_owned(),
-        };
-        let client = Client::new(outbound, interface).expect("a client");
-        Self { process, client, url: url.to_owned() }
+        Self { process, client: client_of(url), url: url.to_owned() }
     }
 
     /// Sends one HTTP/1.1 request without a body, and returns the whole answer.
     pub(crate) async fn get(&self, path: &str, host: &str) -> String {
+        self.raw(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")).await
+    }
+
+    /// Sends one HTTP/1.1 request that closes its connection, and returns the whole answer.
+    pub(crate) async fn raw(&self, request: &str) -> String {
         let address = self.url.strip_prefix("http://").expect("its URL");
         let mut stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.expect("it is read");
         let mut answer = String::new();
         let read = tokio::time::timeout(PATIENCE, stream.read_to_string(&mut answer)).await;

@@ -9,10 +9,10 @@ use protocol::{
     card,
     client::{ClientError, FailureClass, Interface, Peer},
     limits::ClientLimits,
-    outbound::{Outbound, Policy},
+    outbound::{Outbound, Policy, is_on_this_machine},
     v1::AgentCard,
 };
-use url::{Host, Origin, Url};
+use url::{Origin, Url};
 
 use crate::{
     args::{AgentArgs, Args, CallArgs},
@@ -99,15 +99,6 @@ impl Agent {
         let policy = if is_near { Policy::loopback() } else { Policy::default() };
         Outbound::new(policy).map_err(Failure::unavailable)
     }
-}
-
-fn is_on_this_machine(url: &str) -> bool {
-    let url = Url::parse(url).ok();
-    url.as_ref().and_then(Url::host).is_some_and(|host| match host {
-        Host::Domain(name) => name == "localhost",
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-    })
 }
 
 /// The agent and what chooses its interface, for a command to come.
@@ -343,16 +334,6 @@ mod tests {
         the card of x lists no interface by GRPC. It lists:
           nothing spoken here
         ");
-    }
-
-    #[test]
-    fn files_on_this_machine_are_fetched_for_agents_on_this_machine_alone() {
-        for near in ["http://127.0.0.1:1/", "http://localhost/", "http://[::1]:1/x"] {
-            assert!(is_on_this_machine(near), "{near}");
-        }
-        for far in ["https://a.test/", "http://localhost.a.test/", "http://10.0.0.1/", "no url"] {
-            assert!(!is_on_this_machine(far), "{far}");
-        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use store::AccountId;
 use url::Url;
 
 pub(crate) use self::{
-    agents::{AgentsCommand, Decision, FindArgs},
+    agents::{AgentsArgs, AgentsCommand, Decision, FindArgs, ServerArgs},
     client::{
         AgentArgs, CallArgs, ListArgs, PageArgs, PushCommand, SendArgs, TaskArgs, TaskCommand,
     },
@@ -65,8 +65,7 @@ pub(crate) enum Command {
         format: PlanFormat,
     },
     /// The agent directory.
-    #[command(subcommand)]
-    Agents(AgentsCommand),
+    Agents(AgentsArgs),
     /// Runs, past and present.
     #[command(subcommand)]
     Runs(RunsCommand),

@@ -9,7 +9,8 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use executor::RunLimits;
 use protocol::limits::ServerLimits;
 use protocol::outbound::Network;
-use server::{Declared, Delegation, PublicSkills, PushSettings};
+use registry::EvidenceSettings;
+use server::{Declared, Delegation, PublicSkills, Publish, PushSettings};
 use url::Url;
 
 use self::read::Reader;
@@ -32,12 +33,14 @@ pub(crate) struct Config {
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) delegation: Delegation,
     pub(crate) declared: Declared,
+    pub(crate) publish: Publish,
     pub(crate) runs: RunLimits,
     pub(crate) remember: Option<Duration>,
     pub(crate) push: PushSettings,
     pub(crate) callbacks: CallbackConfig,
     pub(crate) limits: ServerLimits,
     pub(crate) older_versions: bool,
+    pub(crate) evidence: EvidenceSettings,
 }
 
 /// Whether and how agents tell of their Tasks.
@@ -94,12 +97,14 @@ impl Config {
         let allowed_hosts = reader.hosts("allowed_hosts");
         let delegation = reader.delegation("delegate");
         let declared = declared(&mut reader);
+        let publish = reader.publish("directory.publish");
         let older_versions = reader.switch("older_versions");
         let max_active = reader.number("runs.max_active", 1);
         let queue = reader.number("runs.queue", 0);
         let remember = reader.duration_or_off("messages.remember");
         let push = push(&mut reader);
         let callbacks = callbacks(&mut reader);
+        let evidence = evidence(&mut reader);
         let max_body_bytes = reader.number("limits.body_bytes", 1);
         let body_timeout = reader.duration("limits.body_timeout");
         let keep_alive = reader.duration("limits.keep_alive");
@@ -115,11 +120,13 @@ impl Config {
             allowed_hosts: allowed_hosts?,
             delegation: delegation?,
             declared: declared?,
+            publish: publish?,
             runs: RunLimits { max_active: max_active?, queue: queue? },
             remember: remember?,
             older_versions: older_versions?,
             push: push?,
             callbacks: callbacks?,
+            evidence: evidence?,
             limits: ServerLimits {
                 max_body_bytes: max_body_bytes?,
                 body_timeout: body_timeout?,
@@ -163,6 +170,19 @@ fn callbacks(reader: &mut Reader<'_>) -> Option<CallbackConfig> {
     let poll = reader.duration("push.callback_poll");
     let secret_env = reader.name("push.callback_secret_env");
     Some(CallbackConfig { is_on: is_on?, poll: poll?, secret_env: secret_env? })
+}
+
+fn evidence(reader: &mut Reader<'_>) -> Option<EvidenceSettings> {
+    let interval = reader.duration_or_off("evidence.interval");
+    let stale_after = reader.duration("evidence.stale_after");
+    let window = reader.duration("evidence.window");
+    let at_once = reader.number("evidence.at_once", 1);
+    Some(EvidenceSettings {
+        interval: interval?,
+        stale_after: stale_after?,
+        window: window?,
+        at_once: at_once?,
+    })
 }
 
 #[cfg(test)]

@@ -181,6 +181,11 @@ pub(crate) fn clean(text: &str) -> String {
     document::printable(text).into_owned()
 }
 
+/// As [`clean`], in one line and not endless, for what stands among lines of our own.
+pub(crate) fn brief(text: &str) -> String {
+    document::brief(text, 1000)
+}
+
 fn title(artifact: &Artifact) -> &str {
     if artifact.name.is_empty() { &artifact.artifact_id } else { &artifact.name }
 }

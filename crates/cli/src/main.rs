@@ -5,6 +5,7 @@ mod args;
 mod command;
 mod config;
 mod content;
+mod directory;
 mod drive;
 mod event;
 mod failure;

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use anstyle::Style;
-use document::{Diagnostic, Problems, Source};
+use document::{Diagnostic, Problems, Source, printable_json};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -15,10 +15,10 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 
 /// Prints a value as indented JSON.
 pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
-    let mut text = serde_json::to_vec_pretty(value)?;
-    text.push(b'\n');
-    // As it is, in one piece: it holds no styles to be taken out, and looking for them in a large file takes its time.
-    let written = std::io::stdout().lock().write_all(&text);
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    // In one piece: it holds no styles to be taken out, and looking for them in a large file takes its time.
+    let written = std::io::stdout().lock().write_all(printable_json(&text).as_bytes());
     written.map_err(|error| Failure::unavailable(format!("cannot write to stdout: {error}")))
 }
 

@@ -14,7 +14,7 @@ use protocol::{
     auth::Vault,
     outbound::{Outbound, Policy},
 };
-use registry::{Keyrings, Registry};
+use registry::{EvidenceSettings, Keyrings, Outcomes, Prober, Registry};
 use server::{
     PushParts,
     access::ApiKeys,
@@ -91,13 +91,26 @@ impl Place {
     pub(crate) async fn executor(&self) -> Result<Executor, Failure> {
         let store = self.ours()?;
         let executor = Executor::open(store, self.outbound.clone(), self.home()).await?;
-        Ok(executor.with_keyrings(self.keyrings().await?).of(&self.account))
+        let outcomes = self.outcomes(EvidenceSettings::default()).await?;
+        let executor = executor.with_keyrings(self.keyrings().await?).with_outcomes(outcomes);
+        Ok(executor.of(&self.account))
     }
 
     /// What the agents of the directory are called with.
     pub(crate) async fn keyrings(&self) -> Result<Keyrings, Failure> {
         let vault = Vault::in_folder(self.folder.join(TOKENS));
         Ok(Keyrings::new(self.registry().await?, self.outbound.clone(), vault))
+    }
+
+    /// What takes down how agents of the directory do in runs.
+    pub(crate) async fn outcomes(&self, settings: EvidenceSettings) -> Result<Outcomes, Failure> {
+        Ok(Outcomes::new(self.registry().await?, settings))
+    }
+
+    /// What probes the agents of the directory.
+    pub(crate) async fn prober(&self, settings: EvidenceSettings) -> Result<Prober, Failure> {
+        let (registry, keyrings) = (self.registry().await?, self.keyrings().await?);
+        Ok(Prober::new(registry, keyrings, self.outbound.clone(), settings))
     }
 
     /// What delivers notifications from it; it has to be ours.

@@ -22,7 +22,7 @@ pub use diagnostic::{Diagnostic, Label, Problems, Severity};
 pub use nearest::nearest;
 pub use node::{Entry, Locator, Node, Value};
 pub use parse::{Limits, parse};
-pub use render::{Style, printable, render, to_json};
+pub use render::{Style, brief, printable, printable_json, render, to_json};
 pub use source::{Position, Source};
 pub use span::Span;
 pub use write::{WriteError, to_yaml};

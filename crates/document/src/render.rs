@@ -112,6 +112,35 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// A text as [`printable`] makes it, in one line and no longer than so many characters: what was cut
+/// off is told by an ellipsis. For texts of strangers among lines of our own, which they could
+/// otherwise imitate or drown.
+#[must_use]
+pub fn brief(text: &str, max_chars: usize) -> String {
+    let cut = text.char_indices().nth(max_chars).map(|(at, _)| at);
+    let kept = printable(&text[..cut.unwrap_or(text.len())]).replace(['\n', '\t', '\r'], " ");
+    if cut.is_some() { format!("{kept}…") } else { kept }
+}
+
+/// JSON without what a terminal would obey: JSON itself escapes only some of it, and the rest
+/// becomes an escape too, so that the value stays the same.
+#[must_use]
+pub fn printable_json(json: &str) -> Cow<'_, str> {
+    let is_left = |c: char| !c.is_ascii_control() && is_obeyed(c) || c == '\u{7f}';
+    if !json.contains(is_left) {
+        return Cow::Borrowed(json);
+    }
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_left(c) {
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
 fn is_obeyed(c: char) -> bool {
     let is_layout = c == '\n' || c == '\t';
     let is_of_direction = matches!(c,

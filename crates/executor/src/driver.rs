@@ -6,10 +6,12 @@
 mod act;
 mod answer;
 mod hints;
+mod outcomes;
 mod references;
 mod relay;
 mod render;
 mod results;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -17,90 +19,29 @@ use std::{collections::HashMap, sync::Arc};
 
 use jiff::Timestamp;
 use planner::{PassThrough, Plan};
-use protocol::{client::Peer, outbound::Outbound, v1::Message};
-use registry::{Keyrings, RegistryError};
-use store::{AccountId, Batch, Owned, Seq, Store, Write};
+use protocol::v1::Message;
+use registry::Noted;
+use store::{Batch, Owned, Seq, Write};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ExecutorError, Limits, RunId,
+    ExecutorError, RunId,
     answer::{Answer, Mailbox},
-    callback::{Callbacks, Listening},
+    callback::Listening,
     context::Contexts,
     flights::{Flights, Slot},
-    interfaces::{self, Interfaces},
     journal::{self, RunSummary},
     report::{QUEUE, Report, Reporter},
     run::{
-        Effect, Header, Input, Intent, Outcome, RemoteTask, Run, RunEvent, StepIndex, name_blob,
-        projection::RunState,
+        Effect, Header, Input, Outcome, Run, RunEvent, StepIndex, name_blob, projection::RunState,
     },
     seats::Seat,
     streamed::Streamed,
 };
 
+pub(crate) use self::shared::{Shared, Uncallable};
 use self::{answer::Waiting, results::Results};
-
-/// What all drivers of an executor share.
-#[derive(Clone)]
-pub(crate) struct Shared {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) outbound: Outbound,
-    /// Whose runs.
-    pub(crate) account: AccountId,
-    /// The account of the process itself; all others are guests.
-    pub(crate) home: AccountId,
-    pub(crate) limits: Limits,
-    pub(crate) interfaces: Arc<Interfaces>,
-    /// What agents are called with; without it they are called openly.
-    pub(crate) keyrings: Option<Keyrings>,
-    /// Where agents may tell of their Tasks; without it they are only asked.
-    pub(crate) callbacks: Option<Callbacks>,
-}
-
-impl Shared {
-    /// What is known of a context of the account.
-    pub(crate) async fn contexts(&self, ours: &str) -> Result<Contexts, ExecutorError> {
-        let contexts = Contexts::load(&*self.store, &self.account, ours).await?;
-        Ok(self.as_offered(contexts))
-    }
-
-    /// A context that no agent has seen.
-    pub(crate) fn fresh_context(&self, ours: &str) -> Contexts {
-        self.as_offered(Contexts::fresh(&self.account, ours))
-    }
-
-    fn as_offered(&self, contexts: Contexts) -> Contexts {
-        if self.account == self.home { contexts } else { contexts.of_guest() }
-    }
-
-    /// An agent by its interfaces, with what it is called with; see [`interfaces::peer`].
-    pub(crate) fn peer(
-        &self,
-        intent: &Intent,
-        task: Option<&RemoteTask>,
-    ) -> Result<Peer, Uncallable> {
-        let peer = interfaces::peer(&self.outbound, intent, task, self.limits.client);
-        let peer = peer.map_err(Uncallable::Interfaces)?;
-        match &self.keyrings {
-            Some(keyrings) => {
-                Ok(peer.with_keyring(&keyrings.of(&intent.agent, &intent.interface)?))
-            }
-            None => Ok(peer),
-        }
-    }
-}
-
-/// Why an agent cannot be called at all.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Uncallable {
-    /// Why not, for each of its interfaces.
-    #[error("{0}")]
-    Interfaces(String),
-    #[error(transparent)]
-    Credentials(#[from] RegistryError),
-}
 
 /// Drives one run from wherever its journal stands to its end.
 pub(crate) struct Driver {
@@ -139,6 +80,8 @@ pub(crate) struct Driver {
 struct Draft {
     events: Vec<RunEvent>,
     writes: Vec<Write>,
+    /// How attempts at agents of the directory ended.
+    noted: Vec<Noted>,
 }
 
 /// A run to be driven, as it stands.
@@ -291,6 +234,7 @@ impl Driver {
                 | Input::Answered { .. }
         );
         let subject = report.input.step().and_then(|step| self.run.shape().find(step));
+        let flown = subject.and_then(|at| self.flown(at));
         let events = self.run.step(report.input);
         if events.is_empty() {
             return;
@@ -322,6 +266,7 @@ impl Driver {
                 |write| !matches!(write, Write::Blob { id, .. } if !name_blob(&events, id)),
             ),
         );
+        self.note_outcomes(flown.as_ref(), &events);
         self.release_results(&events);
         self.draft.events.extend(events);
     }
@@ -372,6 +317,7 @@ impl Driver {
         self.summarize(&draft.events, &mut batch)?;
         self.shared.store.commit(batch).await?;
         self.seq = Seq(self.seq.0 + count);
+        self.count_outcomes(draft.noted);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use protocol::{
     outbound::Outbound,
     v1::{Message, Part},
 };
-use registry::Keyrings;
+use registry::{Keyrings, Outcomes};
 use serde_json::{Map, Value};
 use store::{AccountId, Lease, Owned, Seq, Store};
 use tokio::{sync::watch, task::JoinSet};
@@ -119,6 +119,7 @@ impl Executor {
                 interfaces,
                 keyrings: None,
                 callbacks: None,
+                outcomes: None,
             }),
             lease,
             drivers: Arc::default(),
@@ -134,6 +135,13 @@ impl Executor {
     #[must_use]
     pub fn with_keyrings(self, keyrings: Keyrings) -> Self {
         let shared = Shared { keyrings: Some(keyrings), ..Shared::clone(&self.shared) };
+        Self { shared: Arc::new(shared), ..self }
+    }
+
+    /// Takes down how the agents of the directory do, in runs driven from now on.
+    #[must_use]
+    pub fn with_outcomes(self, outcomes: Outcomes) -> Self {
+        let shared = Shared { outcomes: Some(outcomes), ..Shared::clone(&self.shared) };
         Self { shared: Arc::new(shared), ..self }
     }
 

@@ -89,9 +89,14 @@ impl<'a> Binder<'a> {
         };
         for agent in &workflow.agents {
             match fetched.get(&agent.url) {
-                Some(found) => binder
-                    .inline
-                    .push(Arc::new(Agent { name: agent.name.clone(), ..found.clone() })),
+                Some(found) => {
+                    // What the directory saw of the same card was seen of this agent as well.
+                    let known = index.by_url(&found.url);
+                    let (tier, seen) =
+                        known.map(|it| (it.tier, it.seen.clone())).unwrap_or_default();
+                    let name = agent.name.clone();
+                    binder.inline.push(Arc::new(Agent { name, tier, seen, ..found.clone() }));
+                }
                 None => {
                     binder.not_fetched(&format!("agent `{}`", agent.name), &agent.url, agent.span);
                 }
@@ -115,10 +120,11 @@ impl<'a> Binder<'a> {
                 .clone()
                 .map(|binding| Binding { lost: Arc::from([]), ..binding }),
             Selector::Url(url) => self.bind_url(step_of_file, url),
-            Selector::Match { name, skill, tags } => self.bind_match(
-                step_of_file,
-                Filter { name: name.as_deref(), skill: skill.as_deref(), tags },
-            ),
+            Selector::Match { name, skill, tags, min_evidence } => {
+                let (name, skill) = (name.as_deref(), skill.as_deref());
+                let filter = Filter { name, skill, tags, min_evidence: *min_evidence };
+                self.bind_match(step_of_file, filter)
+            }
         };
     }
 

@@ -39,15 +39,24 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
     let streaming = if binding.streaming { "streaming" } else { "not streaming" };
     line(
         out,
-        &format!("  agent      {} ({}), {streaming}", binding.agent, selected_by(plan, step)),
+        &format!(
+            "  agent      {} ({}), {streaming}",
+            shown(&binding.agent),
+            selected_by(plan, step)
+        ),
     );
     line(
         out,
-        &format!("  interface  {} {} at {}", interface.binding, interface.version, interface.url),
+        &format!(
+            "  interface  {} {} at {}",
+            interface.binding,
+            shown(&interface.version),
+            shown(&interface.url)
+        ),
     );
     line(out, &format!("  card       {}", binding.digest));
     for lost in binding.lost.iter() {
-        line(out, &format!("  not        {}: {}", lost.agent, lost.why));
+        line(out, &format!("  not        {}: {}", shown(&lost.agent), shown(&lost.why)));
     }
     for edge in incoming(plan, step) {
         let reasons =
@@ -64,6 +73,11 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
     }
 }
 
+/// What a card says: it must neither move a terminal nor look like another line of the plan.
+fn shown(text: &str) -> String {
+    document::brief(text, 500)
+}
+
 fn line(out: &mut String, text: &str) {
     out.push_str(text);
     out.push('\n');
@@ -78,13 +92,14 @@ fn selected_by(plan: &Plan, step: usize) -> String {
     match &plan.workflow.steps[step].selector {
         Selector::Url(_) => "by url".to_owned(),
         Selector::SameAs(other) => format!("same as {}", plan.workflow.steps[*other].id),
-        Selector::Match { name, skill, tags } => {
+        Selector::Match { name, skill, tags, min_evidence } => {
             let mut parts = Vec::new();
             parts.extend(name.iter().map(|_| "by name".to_owned()));
             parts.extend(skill.iter().map(|skill| format!("skill {skill}")));
             if !tags.is_empty() {
                 parts.push(format!("tags {}", tags.join(", ")));
             }
+            parts.extend(min_evidence.iter().map(|tier| format!("at least {tier}")));
             parts.join(", ")
         }
     }

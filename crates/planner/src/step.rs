@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use document::Span;
+use registry::Tier;
 use serde::{Deserialize, Serialize};
 
 use crate::expression::Expression;
@@ -52,6 +53,9 @@ pub enum Selector {
         /// Tags it must carry, all of them, on its skills or from its curator.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tags: Vec<String>,
+        /// How much must have been seen of it, at least.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        min_evidence: Option<Tier>,
     },
     /// The agent whose card is at this URL.
     Url(String),

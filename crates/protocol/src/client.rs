@@ -209,6 +209,16 @@ impl Client {
         Client { inner: Arc::new(Inner { headers, ..self.inner.anew() }) }
     }
 
+    /// Says with every call of the client returned that this version is spoken, while it goes on to
+    /// speak that of the interface: an agent that does not have the version refuses the call
+    /// (A2A §3.6.2), which is how one finds out whether it looks. Interfaces older than 1.0 have no
+    /// such refusal.
+    #[must_use]
+    pub fn claiming(self, version: Version) -> Client {
+        let version = HeaderValue::from_str(&version.to_string()).expect("digits and a dot");
+        Client { inner: Arc::new(Inner { version, ..self.inner.anew() }) }
+    }
+
     /// Returns the interface that is called.
     #[must_use]
     pub fn interface(&self) -> &Interface {

@@ -13,6 +13,7 @@ pub mod error;
 pub mod fuzzing;
 #[cfg(test)]
 mod golden;
+mod jwt;
 pub mod limits;
 pub mod model;
 pub mod operation;

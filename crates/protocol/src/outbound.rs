@@ -24,6 +24,7 @@ use bytes::Bytes;
 use reqwest::{Method, RequestBuilder, Response, redirect};
 use url::{Host, Url};
 
+pub use address::is_on_this_machine;
 pub use fetch::{FetchLimits, Fetched};
 pub use ipnet::IpNet as Network;
 
@@ -218,6 +219,16 @@ impl Outbound {
         } else {
             shared.secure_http2.get_or_init(|| built(builder()))
         })
+    }
+
+    /// Makes a client that connects where this one does, but not to this machine: for what somebody
+    /// elsewhere points at.
+    ///
+    /// # Errors
+    /// As [`Outbound::new`].
+    pub fn beyond_this_machine(&self) -> Result<Outbound, OutboundError> {
+        let policy = Policy { allow_loopback: false, ..self.policy().clone() };
+        Outbound::new(policy)
     }
 
     /// Returns the policy.

@@ -35,6 +35,7 @@ use crate::{
 pub(crate) use older::as_named;
 pub use peek::sent;
 pub use socket::{serve, with_shutdown};
+pub use well_known::document;
 
 /// The path at which the card is found (A2A §8.2).
 pub const CARD_PATH: &str = "/.well-known/agent-card.json";

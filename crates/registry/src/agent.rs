@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use protocol::v1::AgentCard;
 
-use crate::{Access, CardDigest, Curation, Signed, Tier};
+use crate::{Access, CardDigest, Curation, Seen, Signed, Tier};
 
 /// Holds what the planner has to know of one agent of the directory.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,8 +20,10 @@ pub struct Agent {
     pub curation: Curation,
     /// What its card's signatures are worth.
     pub signed: Signed,
-    /// What was seen of it; nothing yet without.
+    /// How much was seen of it, as far as that counts: what is stale does not.
     pub tier: Option<Tier>,
+    /// What that follows from; nothing when it was not looked at yet.
+    pub seen: Option<Arc<Seen>>,
     /// The curator's tags, beside those of the card's skills.
     pub tags: Vec<String>,
     /// Other names it is found by.
@@ -32,6 +34,8 @@ pub struct Agent {
     pub notes: Option<String>,
     /// Which of several fitting agents is taken: the larger number.
     pub priority: i32,
+    /// Whether others may learn of it: callers of other accounts, and, once it is approved, who reads what is published.
+    pub is_public: bool,
     /// What it is called with.
     pub access: Access,
 }
@@ -48,19 +52,34 @@ impl Agent {
             curation: Curation::Approved,
             signed: Signed::Unsigned,
             tier: None,
+            seen: None,
             tags: Vec::new(),
             aliases: Vec::new(),
             owner: None,
             notes: None,
             priority: 0,
+            is_public: false,
             access: Access::default(),
         }
+    }
+
+    /// The same agent, of which something else was seen.
+    #[must_use]
+    pub(crate) fn with_seen(self, seen: Option<Arc<Seen>>) -> Self {
+        Self { tier: seen.as_ref().and_then(|seen| seen.tier), seen, ..self }
+    }
+
+    /// What other accounts see of it.
+    #[must_use]
+    pub(crate) fn for_others(&self) -> Self {
+        let seen = self.seen.as_ref().map(|seen| Arc::new(seen.for_others()));
+        Self { owner: None, notes: None, access: Access::default(), seen, ..self.clone() }
     }
 
     /// Whether another version of the agent is found by the same names, words and values.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         let said = |it: &Self| {
-            let Self { name, digest, url, tags, aliases, owner, notes, .. } = it;
+            let Self { name, digest, url, tags, aliases, owner, notes, is_public, .. } = it;
             (
                 name.clone(),
                 *digest,
@@ -69,6 +88,7 @@ impl Agent {
                 aliases.clone(),
                 owner.clone(),
                 notes.clone(),
+                *is_public,
             )
         };
         said(self) == said(other)

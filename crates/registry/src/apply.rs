@@ -9,7 +9,9 @@ use store::{AccountId, Batch, Expect, Write};
 use crate::record::{AGENTS, Record, Stored};
 use crate::report::{Applied, Outcome};
 use crate::versions::CardVersion;
-use crate::{CardDigest, Curation, Decision, Details, Drift, Finding, History, Policy, Trust};
+use crate::{
+    CardDigest, Curation, Decision, Details, Drift, Finding, History, Policy, Provenance, Trust,
+};
 
 /// Says how agents are taken in.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,6 +38,8 @@ pub(crate) struct Wanted {
     pub(crate) findings: Vec<Finding>,
     /// What the signatures are worth.
     pub(crate) trust: Trust,
+    /// The catalog of others that lists it; nothing for an agent that was asked for itself.
+    pub(crate) source: Option<Provenance>,
 }
 
 /// An agent whose card was not read.
@@ -46,6 +50,8 @@ pub(crate) struct Missed {
     pub(crate) name: Option<String>,
     pub(crate) asked_url: String,
     pub(crate) why: String,
+    /// Whether it should have been read; else it is nothing that the directory holds.
+    pub(crate) is_failure: bool,
 }
 
 /// Everything that was asked for at once.
@@ -56,6 +62,9 @@ pub(crate) struct Request<'a> {
     pub(crate) catalog: Option<&'a str>,
     pub(crate) options: &'a ApplyOptions,
     pub(crate) policy: &'a Policy,
+    /// Whether only agents that are there, at the address they were looked at, are changed: what was removed while its
+    /// card was fetched stays away.
+    pub(crate) is_again: bool,
 }
 
 /// What becomes of one agent, and what is written for it.
@@ -85,6 +94,10 @@ pub(crate) fn decide(existing: &BTreeMap<String, Stored>, request: &Request<'_>)
                 wanted,
                 "another agent of the same list has this name; give each a name of its own",
             ),
+            None if request.is_again => refuse(wanted, "it was removed meanwhile"),
+            Some(stored) if request.is_again && stored.record.asked_url != wanted.asked_url => {
+                refuse(wanted, "it moved meanwhile; look at it once more")
+            }
             None => add(wanted, request),
             Some(stored) if is_another(&stored.record, wanted, request) => refuse(
                 wanted,
@@ -134,13 +147,15 @@ fn is_another(record: &Record, wanted: &Wanted, request: &Request<'_>) -> bool {
     is_elsewhere && !is_own
 }
 
-/// An agent that could not be read this time is not dropped for it.
+/// An agent that could not be read this time is not dropped for it, nor are those of a catalog that
+/// could not.
 fn is_dropped(record: &Record, request: &Request<'_>) -> bool {
     let is_of_catalog = request.catalog.is_some() && record.catalog.as_deref() == request.catalog;
     let is_listed = request.wanted.iter().any(|wanted| wanted.name == record.name);
     let is_missed = request.missed.iter().any(|missed| {
         missed.name.as_ref() == Some(&record.name)
-            || (!missed.asked_url.is_empty() && missed.asked_url == record.asked_url)
+            || (!missed.asked_url.is_empty()
+                && (missed.asked_url == record.asked_url || record.is_listed_at(&missed.asked_url)))
     });
     is_of_catalog && !is_listed && !is_missed
 }
@@ -155,7 +170,8 @@ fn add(wanted: &Wanted, request: &Request<'_>) -> Step {
     record.details = wanted.details.clone().unwrap_or_default();
     record.catalog = request.catalog.map(str::to_owned);
     record.trust = wanted.trust.clone();
-    approve(&mut record, request);
+    record.source = wanted.source.clone();
+    approve(&mut record, request, wanted);
     let applied = applied(&record, wanted, Outcome::Added);
     Step { applied, change: Some(Change::PutCard(Box::new(record), Expect::Absent)) }
 }
@@ -165,14 +181,20 @@ fn change(stored: &Stored, wanted: &Wanted, request: &Request<'_>) -> Step {
     let mut what = Vec::new();
     replace_card(&mut record, wanted, request, &mut what);
     replace(&mut record.url, &wanted.url, "url", &mut what);
-    record.asked_url.clone_from(&wanted.asked_url);
-    if let Some(details) = &wanted.details {
-        replace_details(&mut record.details, details, &mut what);
+    // What somebody else lists as well stays what it is here.
+    if wanted.source.is_none() || record.source.is_some() {
+        record.asked_url.clone_from(&wanted.asked_url);
+        if let Some(details) = &wanted.details {
+            replace_details(&mut record.details, details, &mut what);
+        }
+        if let Some(catalog) = request.catalog {
+            replace(&mut record.catalog, &Some(catalog.to_owned()), "catalog", &mut what);
+        }
+        if is_of_same_source(&record, wanted, request) {
+            replace(&mut record.source, &wanted.source, "source", &mut what);
+        }
     }
-    if let Some(catalog) = request.catalog {
-        replace(&mut record.catalog, &Some(catalog.to_owned()), "catalog", &mut what);
-    }
-    approve(&mut record, request);
+    approve(&mut record, request, wanted);
     if record.standing() != stored.record.standing() {
         what.push(format!("was {}", stored.record.standing()));
     }
@@ -187,6 +209,14 @@ fn change(stored: &Stored, wanted: &Wanted, request: &Request<'_>) -> Step {
         Some(Change::PutCard(Box::new(record), expect))
     };
     Step { applied, change }
+}
+
+/// An agent is remembered where it was heard of first, unless a file of the operator follows another
+/// catalog now.
+fn is_of_same_source(record: &Record, wanted: &Wanted, request: &Request<'_>) -> bool {
+    let asked = |source: &Option<Provenance>| source.as_ref().map(|it| it.asked.clone());
+    let new = asked(&wanted.source);
+    new.is_some() && (request.catalog.is_some() || new == asked(&record.source))
 }
 
 fn replace_card(
@@ -247,6 +277,7 @@ fn replace_details(old: &mut Details, new: &Details, what: &mut Vec<String>) {
     replace(&mut old.priority, &new.priority, "priority", what);
     replace(&mut old.credentials, &new.credentials, "credentials", what);
     replace(&mut old.origins, &new.origins, "origins", what);
+    replace(&mut old.public, &new.public, "public", what);
 }
 
 fn replace<T: PartialEq + Clone>(old: &mut T, new: &T, name: &str, what: &mut Vec<String>) {
@@ -256,10 +287,12 @@ fn replace<T: PartialEq + Clone>(old: &mut T, new: &T, name: &str, what: &mut Ve
     }
 }
 
-/// What was asked for by a person counts before the rules.
-fn approve(record: &mut Record, request: &Request<'_>) {
+/// What was asked for by a person counts before the rules. Nobody has asked for what somebody else's
+/// catalog lists.
+fn approve(record: &mut Record, request: &Request<'_>, wanted: &Wanted) {
     let options = request.options;
-    if options.approve && record.standing() == Curation::Proposed {
+    let is_asked_for = wanted.source.is_none();
+    if options.approve && is_asked_for && record.standing() == Curation::Proposed {
         let moved = record.move_to(Curation::Approved, options.by.clone(), request.policy);
         moved.expect("what is proposed can be approved");
     }
@@ -277,13 +310,8 @@ fn applied(record: &Record, wanted: &Wanted, outcome: Outcome) -> Applied {
 
 fn remove(stored: &Stored) -> Step {
     let name = stored.record.name.clone();
-    let applied = Applied {
-        name: name.clone(),
-        outcome: Outcome::Removed,
-        standing: None,
-        findings: Vec::new(),
-    };
-    Step { applied, change: Some(Change::Delete(name, Expect::Version(stored.version))) }
+    let change = Some(Change::Delete(name.clone(), Expect::Version(stored.version)));
+    Step { change, ..none(name, Outcome::Removed) }
 }
 
 fn refuse(wanted: &Wanted, why: &str) -> Step {
@@ -291,12 +319,17 @@ fn refuse(wanted: &Wanted, why: &str) -> Step {
 }
 
 fn miss(missed: &Missed) -> Step {
-    failed(missed.label.clone(), missed.why.clone())
+    let (name, why) = (missed.label.clone(), missed.why.clone());
+    if missed.is_failure { failed(name, why) } else { none(name, Outcome::Ignored(why)) }
 }
 
 fn failed(name: String, why: String) -> Step {
-    let applied =
-        Applied { name, outcome: Outcome::Failed(why), standing: None, findings: Vec::new() };
+    none(name, Outcome::Failed(why))
+}
+
+/// What comes of an agent that is not in the directory.
+fn none(name: String, outcome: Outcome) -> Step {
+    let applied = Applied { name, outcome, standing: None, findings: Vec::new() };
     Step { applied, change: None }
 }
 

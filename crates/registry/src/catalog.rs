@@ -3,7 +3,6 @@
 mod credentials;
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use document::{Diagnostic, Entry as Field, Limits, Node, Problems, Source, Span, Value};
 use url::Url;
@@ -57,7 +56,7 @@ pub struct Listing {
 }
 
 /// Reads a catalog (`agents: [{name?, url | card, tags, aliases, owner, notes, priority,
-/// credentials, origins}]`), a list of cards, or one card; YAML or JSON.
+/// credentials, origins, public}]`), a list of cards, or one card; YAML or JSON.
 ///
 /// # Errors
 /// Everything the file is wrong about. Whether the cards can be fetched and read is found later.
@@ -83,11 +82,6 @@ pub fn read(source: Source) -> Result<Listing, Problems> {
         return Ok(Listing { source, root, is_catalog, entries });
     }
     Err(Problems { source_file: source, diagnostics })
-}
-
-/// The folder that paths in a file are relative to.
-pub(crate) fn folder_of(source: &Source) -> &Path {
-    Path::new(source.name()).parent().unwrap_or(Path::new(""))
 }
 
 fn bare(card: &Node, pointer: String) -> Entry {
@@ -136,7 +130,7 @@ impl Reader<'_> {
     }
 
     fn entry(&mut self, at: usize, item: &Node) -> Option<Entry> {
-        const KEYS: [&str; 10] = [
+        const KEYS: [&str; 11] = [
             "name",
             "url",
             "card",
@@ -147,6 +141,7 @@ impl Reader<'_> {
             "priority",
             "credentials",
             "origins",
+            "public",
         ];
         let Some(fields) = item.as_mapping() else {
             let diagnostic =
@@ -169,6 +164,7 @@ impl Reader<'_> {
                 "priority" => entry.details.priority = self.priority(field),
                 "credentials" => entry.details.credentials = self.credentials(field),
                 "origins" => entry.details.origins = self.origins(field),
+                "public" => entry.details.public = self.flag(field),
                 _ => self.unknown_key(field, "an agent of a catalog", &KEYS),
             }
         }

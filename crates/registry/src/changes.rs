@@ -1,20 +1,20 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// One place in which two versions of a card differ.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CardChange {
     /// A JSON pointer (RFC 6901), in which an item of a list that has an `id`, a `name` or a `url`
     /// is called by it and not by its place.
     pub pointer: String,
     /// What was there.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old: Option<Value>,
     /// What is there.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new: Option<Value>,
 }
 

@@ -46,6 +46,25 @@ impl Curation {
         }
     }
 
+    /// The verb that moves an agent here: what people type and programs call.
+    #[must_use]
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Proposed => "propose",
+            Self::Approved => "approve",
+            Self::Deprecated => "deprecate",
+            Self::Retired => "retire",
+            Self::Rejected => "reject",
+            Self::Suspended => "suspend",
+        }
+    }
+
+    /// Reads the verb.
+    #[must_use]
+    pub fn of_verb(verb: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.verb() == verb)
+    }
+
     /// Whether the planner may bind a step to the agent.
     #[must_use]
     pub fn is_bindable(self) -> bool {
@@ -111,6 +130,16 @@ impl History {
     #[must_use]
     pub fn standing(&self) -> Curation {
         self.0.last().map_or(Curation::Proposed, |change| change.to)
+    }
+
+    /// The same moves at the same times, without who made them and why.
+    pub(crate) fn without_reasons(self) -> Self {
+        let bare = |Change { from, to, by }| Change {
+            from,
+            to,
+            by: Decision { who: String::new(), why: String::new(), at: by.at },
+        };
+        Self(self.0.into_iter().map(bare).collect())
     }
 
     /// Every change, oldest first.

@@ -13,6 +13,15 @@ pub enum RegistryError {
     #[error(transparent)]
     Card(#[from] Arc<CardError>),
 
+    /// A catalog that somebody publishes was not found or cannot be read.
+    #[error("the catalog at {url} cannot be used: {why}")]
+    AiCatalog {
+        /// The address.
+        url: String,
+        /// What is wrong.
+        why: String,
+    },
+
     /// A file is wrong.
     #[error(transparent)]
     File(#[from] Problems),

@@ -1,6 +1,23 @@
+//! What was seen of agents: by probes, and in our own runs.
+//!
+//! Everything here is a function of what was observed and of the time. A tier is never stored: it
+//! follows from the observations, so it cannot contradict them, and it ends when they are too old.
+
+mod ledger;
+mod observed;
+mod seen;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+pub(crate) use ledger::Ledger;
+pub(crate) use observed::{EVIDENCE, OUTCOMES, Probes, forget_outcomes, tame};
+pub use observed::{MOST_OUTCOMES, MOST_PROBES, Probed, Shortfall, Work};
+pub use seen::{FAILURES, Seen, Service};
 
 /// How much was seen of an agent, least first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -41,5 +58,29 @@ impl Tier {
 impl fmt::Display for Tier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+/// Says how evidence is gathered, and for how long it counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EvidenceSettings {
+    /// How often each agent is probed; never by itself without. Default 5 min.
+    pub interval: Option<Duration>,
+    /// How long an observation counts when no other follows. Default 15 min.
+    pub stale_after: Duration,
+    /// How long completed work proves something. Default 30 days.
+    pub window: Duration,
+    /// Agents probed at once. Default 16.
+    pub at_once: usize,
+}
+
+impl Default for EvidenceSettings {
+    fn default() -> Self {
+        Self {
+            interval: Some(Duration::from_secs(5 * 60)),
+            stale_after: Duration::from_secs(15 * 60),
+            window: Duration::from_secs(30 * 24 * 60 * 60),
+            at_once: 16,
+        }
     }
 }

@@ -10,7 +10,8 @@ pub fn to_catalog<'a>(records: impl IntoIterator<Item = &'a Record>) -> Value {
 }
 
 fn entry(record: &Record) -> Value {
-    let Details { tags, aliases, owner, notes, priority, credentials, origins } = &record.details;
+    let Details { tags, aliases, owner, notes, priority, credentials, origins, public } =
+        &record.details;
     let mut entry = Map::new();
     let (key, at) = match record.asked_url.as_str() {
         "" => ("card", record.card.clone()),
@@ -26,6 +27,7 @@ fn entry(record: &Record) -> Value {
         ("priority", json!(Some(*priority).filter(|priority| *priority != 0))),
         ("credentials", credentials.iter().map(credential).collect()),
         ("origins", json!(origins)),
+        ("public", json!(public.then_some(true))),
     ];
     for (key, value) in said {
         if !is_nothing(&value) {
@@ -85,6 +87,7 @@ mod tests {
     notes: Ask first.
     priority: 3
     origins: ['https://b.example']
+    public: true
     credentials:
       - {api_key: {env: KEY}, scheme: s}
       - {header: {name: X-Key, value: {file: key.txt}}}

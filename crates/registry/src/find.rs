@@ -288,6 +288,14 @@ impl Standing {
     }
 }
 
+/// Whether a filter lets an agent through.
+pub(crate) fn fits(index: &Index, number: u32, filter: &Filter) -> bool {
+    if filter.facet.is_volatile() {
+        return index.standing(number).passes(filter);
+    }
+    index.attributes().having(filter, index.synonyms()).binary_search(&number).is_ok()
+}
+
 /// Finds agents of an index. Costs what the filters and the rarest words leave, not what the
 /// directory holds.
 pub(crate) fn find(index: &Index, query: &Query) -> Found {

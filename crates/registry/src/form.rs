@@ -45,6 +45,17 @@ impl<'s> Reader<'s> {
         })
     }
 
+    pub(crate) fn flag(&mut self, field: &Field) -> bool {
+        match &field.value.value {
+            Value::Null => false,
+            Value::Bool(flag) => *flag,
+            _ => {
+                self.wrong_type(field, "`true` or `false`");
+                false
+            }
+        }
+    }
+
     pub(crate) fn wrong_type(&mut self, field: &Field, expected: &str) {
         self.problems.push(
             Diagnostic::error(

@@ -1,9 +1,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use jiff::Timestamp;
+
 use crate::agent::fold;
 use crate::find::{self, Attributes, Facet, Filter, Found, Hit, Query, Standing, Terms};
-use crate::{Agent, Synonyms};
+use crate::{Agent, RegistryError, Synonyms};
 
 /// Finds agents of one moment of the directory. Immutable: a change of the directory makes another
 /// index, and whoever planned against this one keeps it.
@@ -16,8 +18,8 @@ pub struct Index {
     agents: Vec<Arc<Agent>>,
     /// Beside the agents, because all of them may be asked for it at once.
     standings: Vec<Standing>,
-    names: HashMap<String, u32>,
-    urls: HashMap<String, u32>,
+    names: Arc<HashMap<String, u32>>,
+    urls: Arc<HashMap<String, u32>>,
     attributes: Arc<Attributes>,
     synonyms: Synonyms,
     /// Made by the first search: most indexes serve planners, who do not search.
@@ -46,22 +48,24 @@ impl Index {
         index
     }
 
-    /// The index in which one agent is another version of itself. Costs little when only how it
-    /// stands is different.
+    /// The index in which some agents are other versions of themselves. Costs little when only how
+    /// they stand is different; `None` when more is, or an agent is another.
     #[must_use]
-    pub fn replacing(&self, agent: Arc<Agent>) -> Option<Self> {
-        let number = self.agents.binary_search_by(|it| it.name.cmp(&agent.name)).ok()?;
-        if !self.agents[number].says_the_same(&agent) {
-            return None;
-        }
+    pub fn replacing(&self, changed: impl IntoIterator<Item = Arc<Agent>>) -> Option<Self> {
         let (mut agents, mut standings) = (self.agents.clone(), self.standings.clone());
-        standings[number] = Standing::of(&agent);
-        agents[number] = agent;
+        for agent in changed {
+            let number = agents.binary_search_by(|it| it.name.cmp(&agent.name)).ok()?;
+            if !agents[number].says_the_same(&agent) {
+                return None;
+            }
+            standings[number] = Standing::of(&agent);
+            agents[number] = agent;
+        }
         Some(Self {
             agents,
             standings,
-            names: self.names.clone(),
-            urls: self.urls.clone(),
+            names: Arc::clone(&self.names),
+            urls: Arc::clone(&self.urls),
             attributes: Arc::clone(&self.attributes),
             synonyms: self.synonyms.clone(),
             terms: Arc::clone(&self.terms),
@@ -69,23 +73,75 @@ impl Index {
     }
 
     fn enter_names(&mut self) {
+        let (mut names, mut urls) = (HashMap::new(), HashMap::new());
         for (number, agent) in (0..).zip(&self.agents) {
-            self.names.insert(fold(&agent.name), number);
+            names.insert(fold(&agent.name), number);
             if !agent.url.is_empty() {
-                self.urls.entry(agent.url.clone()).or_insert(number);
+                urls.entry(agent.url.clone()).or_insert(number);
             }
         }
         for (number, agent) in (0..).zip(&self.agents) {
             for alias in &agent.aliases {
-                self.names.entry(fold(alias)).or_insert(number);
+                names.entry(fold(alias)).or_insert(number);
             }
         }
+        (self.names, self.urls) = (names.into(), urls.into());
+    }
+
+    /// Until when what was seen of its agents holds without another look.
+    pub(crate) fn holds_until(&self) -> Timestamp {
+        let seen = self.agents.iter().filter_map(|agent| agent.seen.as_ref());
+        seen.map(|seen| seen.holds_until).min().unwrap_or(Timestamp::MAX)
     }
 
     /// The agent of a name or an alias.
     #[must_use]
     pub fn by_name(&self, name: &str) -> Option<&Arc<Agent>> {
         self.names.get(&fold(name)).map(|number| self.agent(*number))
+    }
+
+    /// The agent of a name or an alias.
+    ///
+    /// # Errors
+    /// [`RegistryError::UnknownAgent`], with the nearest name.
+    pub fn get(&self, name: &str) -> Result<&Arc<Agent>, RegistryError> {
+        self.by_name(name).ok_or_else(|| self.unknown(name))
+    }
+
+    /// Says that there is none of this name, and which may have been meant.
+    #[must_use]
+    pub fn unknown(&self, name: &str) -> RegistryError {
+        let mut names: Vec<&str> = self.names().collect();
+        names.sort_unstable();
+        RegistryError::UnknownAgent {
+            name: name.to_owned(),
+            nearest: document::nearest(name, names).map(str::to_owned),
+        }
+    }
+
+    /// The agent of exactly this name, when all the filters let it through.
+    #[must_use]
+    pub fn fitting(&self, name: &str, filters: &[Filter]) -> Option<&Arc<Agent>> {
+        let at = self.agents.binary_search_by(|it| it.name.as_str().cmp(name)).ok()?;
+        let number = u32::try_from(at).ok()?;
+        let fits = filters.iter().all(|filter| find::fits(self, number, filter));
+        fits.then(|| self.agent(number))
+    }
+
+    /// What another account sees of it: the public agents.
+    #[must_use]
+    pub fn public(&self) -> Self {
+        let public = self.agents.iter().filter(|agent| agent.is_public);
+        let public = public.map(|agent| Arc::new(agent.for_others()));
+        Self::with_synonyms(public, self.synonyms.clone())
+    }
+
+    /// This index, and before its agents those of another: where both have one of a name, this one's
+    /// counts. Tags mean the same that do in either.
+    #[must_use]
+    pub fn over(&self, other: &Self) -> Self {
+        let agents = other.agents.iter().chain(&self.agents).cloned();
+        Self::with_synonyms(agents, self.synonyms.and(&other.synonyms))
     }
 
     /// The agent whose card was found at exactly this URL.

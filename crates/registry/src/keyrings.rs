@@ -70,7 +70,7 @@ impl Keyrings {
     fn keyring(&self, agent: &Arc<Agent>) -> Keyring {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, keyring)) = made.get(&agent.name)
-            && (Arc::ptr_eq(of, agent) || of == agent)
+            && (Arc::ptr_eq(of, agent) || calls_the_same(of, agent))
         {
             return keyring.clone();
         }
@@ -81,9 +81,15 @@ impl Keyrings {
     }
 }
 
+/// Whether a keyring for the one is right for the other: also when it stands elsewhere meanwhile, or
+/// more was seen of it, so that tokens are not gotten anew for that.
+fn calls_the_same(one: &Agent, other: &Agent) -> bool {
+    one.access == other.access && one.digest == other.digest
+}
+
 /// Whether an interface is one that the directory knows the agent by, or one where its credentials
 /// may go: that of a run which was planned with an older card.
-fn is_its(agent: &Agent, interface: &Interface) -> bool {
+pub(crate) fn is_its(agent: &Agent, interface: &Interface) -> bool {
     let is_listed = agent
         .card
         .supported_interfaces

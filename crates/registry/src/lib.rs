@@ -11,6 +11,8 @@
 mod access;
 mod agent;
 mod apply;
+mod ard;
+mod brought;
 mod cards;
 mod catalog;
 mod changes;
@@ -27,7 +29,12 @@ mod intake;
 mod keyrings;
 mod lint;
 mod name;
+mod news;
+mod outcomes;
 mod policy;
+mod probe;
+mod prober;
+mod provenance;
 mod record;
 mod registry;
 mod report;
@@ -39,6 +46,8 @@ mod versions;
 pub use access::Access;
 pub use agent::Agent;
 pub use apply::ApplyOptions;
+pub use ard::{ListRequest, PART, Published, QueryError, REGISTRY, SearchRequest, WELL_KNOWN};
+pub use brought::Brought;
 pub use cards::{Cards, fetch_agent};
 pub use catalog::{CardAt, Entry, Listing, read as read_catalog};
 pub use changes::CardChange;
@@ -46,16 +55,33 @@ pub use curation::{Change, Curation, Decision, History, TransitionError};
 pub use digest::{CardDigest, NotADigest};
 pub use drift::{Drift, DriftClass};
 pub use error::RegistryError;
-pub use evidence::Tier;
+pub use evidence::{
+    EvidenceSettings, FAILURES, MOST_OUTCOMES, MOST_PROBES, Probed, Seen, Service, Shortfall, Tier,
+    Work,
+};
 pub use export::to_catalog;
 pub use find::{Facet, Field, Filter, Found, Hit, Kind, Match, Position, Query};
 pub use index::Index;
 pub use keyrings::Keyrings;
 pub use lint::{Finding, is_media_type, lint};
-pub use policy::{DIRECTORY, Pinned, Policy, Rule, Whence, read_policy};
+pub use news::{Event, News, NewsAt};
+pub use outcomes::{Ended, Noted, Outcomes};
+pub use policy::{Pinned, Policy, Rule, Whence, read_brought_policy, read_policy};
+pub use prober::Prober;
+pub use provenance::Provenance;
 pub use record::{AGENTS, Details, Record};
 pub use registry::{Difference, Registry, Removed};
 pub use report::{Applied, Outcome, Report};
 pub use synonyms::Synonyms;
 pub use trust::{Signed, Trust};
-pub use versions::{CARDS, CardVersion, MOST_VERSIONS};
+pub use versions::{CardVersion, MOST_VERSIONS};
+
+/// Every table that holds something of the directory.
+pub const TABLES: [store::Table; 6] = [
+    AGENTS,
+    versions::CARDS,
+    policy::DIRECTORY,
+    news::NEWS,
+    evidence::EVIDENCE,
+    evidence::OUTCOMES,
+];

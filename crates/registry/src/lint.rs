@@ -1,17 +1,24 @@
 //! What is wrong with a card that can be read: all of it at once, each with a place and what to do.
 
+mod address;
+mod texts;
+
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use document::{Diagnostic, Node, Severity, Source};
-use protocol::card::interfaces_spoken;
-use protocol::v1::{AgentCard, AgentInterface, AgentSkill, Required};
-use url::{Host, Url};
+use document::{Node, Severity, Source, brief};
+use protocol::v1::{AgentCard, AgentSkill, Required};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// How much of a card's own text a finding repeats, in characters.
+const MAX_MESSAGE: usize = 400;
 
 /// One thing a card should be better at.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Finding {
     /// A stable name such as `card::no-skills`.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// Errors keep the agent from being of use; warnings make it worse than it could be.
     pub severity: Severity,
     /// Where in the card, as a JSON pointer (RFC 6901) that may end at what is missing.
@@ -25,21 +32,11 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Turns into a diagnostic of the file the card stands in; `prefix` is the card's own pointer
-    /// in `file`.
-    #[must_use]
-    pub fn to_diagnostic(&self, file: &Node, prefix: &str) -> Diagnostic {
-        let place = file.span_at_pointer(&format!("{prefix}{}", self.pointer));
-        Diagnostic { severity: self.severity, ..Diagnostic::error(self.code, self.message.clone()) }
-            .at(place, self.pointer.clone())
-            .help(self.help.clone())
-    }
-
     /// What there is to say of a card that cannot be read, and so cannot be looked over: why.
     #[must_use]
     pub fn unreadable(why: String) -> Self {
         Self {
-            code: "card::unreadable",
+            code: "card::unreadable".into(),
             severity: Severity::Error,
             pointer: String::new(),
             message: why,
@@ -48,7 +45,8 @@ impl Finding {
         }
     }
 
-    /// Notes the place in the file the card stands in; `prefix` as for [`Finding::to_diagnostic`].
+    /// Notes the place in the file the card stands in; `prefix` is the card's own
+    /// pointer in `file`.
     #[must_use]
     pub(crate) fn placed(mut self, source: &Source, file: &Node, prefix: &str) -> Self {
         let span = file.span_at_pointer(&format!("{prefix}{}", self.pointer));
@@ -64,7 +62,7 @@ impl std::fmt::Display for Finding {
             Severity::Warning => "warning",
         };
         let pointer = if self.pointer.is_empty() { "/" } else { &self.pointer };
-        write!(f, "{severity} {} at {pointer}", self.code)?;
+        write!(f, "{severity} {} at {}", self.code, brief(pointer, MAX_MESSAGE))?;
         if let Some(place) = &self.place {
             write!(f, " ({place})")?;
         }
@@ -81,6 +79,7 @@ pub fn lint(card: &AgentCard, url: Option<&str>) -> Vec<Finding> {
     findings.skills(&card.skills);
     findings.media_types(card);
     findings.security(card);
+    findings.texts(card);
     findings.0
 }
 
@@ -95,8 +94,9 @@ impl Findings {
         message: impl Into<String>,
         help: &str,
     ) {
-        let (pointer, message) = (pointer.into(), message.into());
+        let (pointer, message) = (pointer.into(), brief(&message.into(), MAX_MESSAGE));
         let help = help.to_owned();
+        let code = code.into();
         self.0.push(Finding { code, severity, pointer, message, help, place: None });
     }
 
@@ -123,92 +123,6 @@ impl Findings {
                     "the agent's author has to add it",
                 );
             }
-        }
-    }
-
-    fn interfaces(&mut self, card: &AgentCard, found_at: Option<&Url>) {
-        let list = "/supportedInterfaces";
-        if card.supported_interfaces.is_empty() {
-            self.error(
-                "card::no-interface",
-                list,
-                "the card names no interface",
-                "without an address the agent cannot be called",
-            );
-            return;
-        }
-        for (at, interface) in card.supported_interfaces.iter().enumerate() {
-            self.interface(&format!("{list}/{at}"), interface, found_at);
-        }
-        if interfaces_spoken(card).is_empty() {
-            self.error(
-                "card::no-spoken-interface",
-                list,
-                "none of the interfaces can be called from here",
-                "the agent needs an interface with a binding and protocol version that is spoken here, such as JSONRPC 1.0",
-            );
-        }
-    }
-
-    fn interface(&mut self, pointer: &str, interface: &AgentInterface, found_at: Option<&Url>) {
-        let name = &interface.protocol_binding;
-        if !name.is_empty() && interface.binding().is_none() {
-            self.warn(
-                "card::unknown-binding",
-                &format!("{pointer}/protocolBinding"),
-                format!("the binding `{name}` is not one of JSONRPC, HTTP+JSON and GRPC"),
-                "this interface is not used",
-            );
-        }
-        let pointer = format!("{pointer}/url");
-        if interface.url.is_empty() {
-            return;
-        }
-        let is_grpc = interface.binding() == Some(protocol::card::Binding::Grpc);
-        match Url::parse(&interface.url) {
-            Ok(url) if !url.username().is_empty() || url.password().is_some() => self.error(
-                "card::credentials-in-url",
-                &pointer,
-                "the interface URL holds credentials, and is not called",
-                "the agent's author has to take them out of the card, and to change them",
-            ),
-            Ok(url) if matches!(url.scheme(), "http" | "https") => {
-                self.address(&pointer, &url, found_at);
-            }
-            // A2A leaves the form of a gRPC address open; `host:port` is common.
-            _ if is_grpc => {}
-            Err(url::ParseError::RelativeUrlWithoutBase) => self.error(
-                "card::relative-url",
-                &pointer,
-                format!("the interface URL `{}` is relative", interface.url),
-                "the agent's author has to write the whole URL, with `https://` and the host",
-            ),
-            _ => self.error(
-                "card::invalid-url",
-                &pointer,
-                format!("the interface URL `{}` is not an http or https URL", interface.url),
-                "the agent's author has to correct it",
-            ),
-        }
-    }
-
-    fn address(&mut self, pointer: &str, url: &Url, found_at: Option<&Url>) {
-        if url.scheme() == "http" && !is_local(url) {
-            self.warn(
-                "card::plain-http",
-                pointer,
-                format!("the interface `{url}` is not encrypted"),
-                "ask for an https address: what is sent there can be read and changed on the way",
-            );
-        }
-        let is_elsewhere = found_at.is_some_and(|card| card.host_str() != url.host_str());
-        if let Some(card) = found_at.filter(|_| is_elsewhere) {
-            self.warn(
-                "card::other-origin",
-                pointer,
-                format!("the interface is on `{}`, the card on `{}`", host(url), host(card)),
-                "approve it only when both belong to the same operator",
-            );
         }
     }
 
@@ -301,24 +215,6 @@ pub fn is_media_type(text: &str) -> bool {
     };
     let essence = text.split(';').next().unwrap_or_default().trim();
     essence.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
-}
-
-fn host(url: &Url) -> &str {
-    url.host_str().unwrap_or_default()
-}
-
-/// Whether what is sent there stays on this machine or a private network.
-fn is_local(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => {
-            address.is_loopback() || address.is_private() || address.is_link_local()
-        }
-        Some(Host::Ipv6(address)) => address.is_loopback() || address.is_unique_local(),
-        Some(Host::Domain(name)) => {
-            name == "localhost" || name.ends_with(".localhost") || !name.contains('.')
-        }
-        None => false,
-    }
 }
 
 /// `skills[0].inputModes` and `securitySchemes["a/b"].name` as JSON pointers.

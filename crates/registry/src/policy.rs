@@ -9,12 +9,12 @@ use protocol::auth::{NotAnOrigin, Origin};
 use serde::{Deserialize, Serialize};
 use store::Table;
 
-pub use read::read as read_policy;
+pub use read::{read as read_policy, read_brought as read_brought_policy};
 
 use crate::{Curation, DriftClass, Record, Signed, Synonyms, Tier};
 
 /// Where what belongs to the whole directory is kept.
-pub const DIRECTORY: Table = Table::new("directory");
+pub(crate) const DIRECTORY: Table = Table::new("directory");
 
 /// The key of the policy's row.
 pub(crate) const POLICY: &str = "policy";

@@ -8,8 +8,8 @@ use serde_json::Value;
 use store::{AccountId, Expect, Row, Table, Tags, Version, Write};
 
 use crate::{
-    Access, Agent, CardDigest, Curation, Decision, Drift, History, Policy, RegistryError, Tier,
-    TransitionError, Trust,
+    Access, Agent, CardDigest, Curation, Decision, Drift, History, Policy, Provenance,
+    RegistryError, Tier, TransitionError, Trust,
 };
 
 /// Where records are kept.
@@ -33,6 +33,9 @@ pub struct Details {
     pub credentials: Vec<Credential>,
     /// Where else than to the origin of its URL the credentials may go.
     pub origins: Vec<Origin>,
+    /// Whether others may learn of it: callers of a server whatever their account, and, once it is approved, who
+    /// reads what the server publishes.
+    pub public: bool,
 }
 
 /// Keeps one agent with its history: a row of the table `agents`, in JSON.
@@ -69,11 +72,14 @@ pub struct Record {
     /// Whether it lost an approval, which only a person gives back.
     #[serde(default)]
     pub is_held: bool,
-    /// What was seen of the agent.
-    #[serde(default)]
+    /// How much was seen of the agent when the record was read: kept apart, because it changes often.
+    #[serde(skip)]
     pub tier: Option<Tier>,
     /// What was said of the agent beside its card.
     pub details: Details,
+    /// The catalog of somebody else in which it was heard of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Provenance>,
     /// The catalog that lists it and may remove it.
     pub catalog: Option<String>,
     /// How it stands, and how that came about.
@@ -100,15 +106,34 @@ impl Record {
             is_held: false,
             tier: None,
             details,
+            source: None,
             catalog,
             history,
         }
+    }
+
+    /// Whether it was heard of in a catalog at this address, or in one of its documents.
+    pub(crate) fn is_listed_at(&self, url: &str) -> bool {
+        let is_it =
+            |source: &Provenance| source.asked == url || source.via.iter().any(|it| it == url);
+        self.source.as_ref().is_some_and(is_it)
     }
 
     /// How the agent stands.
     #[must_use]
     pub fn standing(&self) -> Curation {
         self.history.standing()
+    }
+
+    /// How the agent stands at a moment: an approval whose review is due is none, also before
+    /// [`Registry::review`](crate::Registry::review) has taken it back.
+    #[must_use]
+    pub fn standing_at(&self, now: Timestamp) -> Curation {
+        let is_over = self.review_by.is_some_and(|due| due <= now);
+        match self.standing() {
+            standing if is_over && standing.is_bindable() => Curation::Proposed,
+            standing => standing,
+        }
     }
 
     /// Moves the agent to another standing, as a person decided. Returns whether anything changed.
@@ -156,7 +181,7 @@ impl Record {
         Ok(protocol::card::read(&self.card).map_err(Arc::new)?)
     }
 
-    /// The agent as the planner sees it.
+    /// The agent as the planner sees it now.
     ///
     /// # Errors
     /// As [`Record::read_card`].
@@ -169,15 +194,37 @@ impl Record {
             card: Arc::new(card),
             digest: self.digest,
             url: self.url.clone(),
-            curation: self.standing(),
+            curation: self.standing_at(Timestamp::now()),
             signed: self.trust.signed,
             tier: self.tier,
+            seen: None,
             tags: details.tags,
             aliases: details.aliases,
             owner: details.owner,
             notes: details.notes,
             priority: details.priority,
+            is_public: details.public,
         })
+    }
+
+    /// What other accounts see of it: not who decided what and why, no notes, nothing of
+    /// credentials.
+    #[must_use]
+    pub fn for_others(mut self) -> Self {
+        let Details { tags, aliases, priority, public, .. } = self.details;
+        self.details = Details { tags, aliases, priority, public, ..Details::default() };
+        self.history = self.history.without_reasons();
+        (self.catalog, self.review_by, self.is_held) = (None, None, false);
+        self.source = None;
+        self
+    }
+
+    /// What those see of it who may not change it: nothing of credentials.
+    #[must_use]
+    pub fn for_readers(mut self) -> Self {
+        self.details.credentials.clear();
+        self.details.origins.clear();
+        self
     }
 
     pub(crate) fn of_row(row: &Row) -> Result<Stored, RegistryError> {

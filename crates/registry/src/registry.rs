@@ -1,24 +1,26 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{self, Arc, RwLock};
 
-use document::{Source, nearest};
 use protocol::outbound::Outbound;
 use store::{AccountId, Expect, PageQuery, Row, Store, StoreError};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 mod curating;
+mod news;
+mod observing;
+mod taking;
 mod versions;
+
+use observing::Shown;
+pub(crate) use observing::{Looked, after};
 
 pub use versions::Difference;
 
 use crate::apply::{self, Change, Request, Step, Wanted};
-use crate::intake::Intake;
+use crate::evidence::Ledger;
 use crate::record::{AGENTS, Record, Stored};
 use crate::signers::Signers;
-use crate::{
-    Agent, ApplyOptions, Cards, Details, Index, Policy, RegistryError, Report, catalog, intake,
-    name,
-};
+use crate::{Agent, Cards, Index, Policy, RegistryError, Report};
 
 /// What was taken out of the directory.
 #[derive(Clone, PartialEq, Debug)]
@@ -43,7 +45,13 @@ pub struct Registry {
     cards: Cards,
     signers: Signers,
     policy: RwLock<Arc<Policy>>,
-    index: RwLock<Arc<Index>>,
+    shown: RwLock<Shown>,
+    /// Held while an index is put in place of another; readers do not wait for it.
+    indexing: sync::Mutex<()>,
+    /// What was observed of agents. Its lock is the innermost.
+    ledger: sync::Mutex<Ledger>,
+    /// Says that something changed.
+    told: watch::Sender<()>,
     /// One change at a time in this process; the versions of rows guard against other processes.
     changing: Mutex<()>,
 }
@@ -65,7 +73,10 @@ impl Registry {
             signers: Signers::new(outbound.clone()),
             cards: Cards::new(outbound),
             policy: RwLock::default(),
-            index: RwLock::default(),
+            shown: RwLock::default(),
+            indexing: sync::Mutex::default(),
+            ledger: sync::Mutex::default(),
+            told: watch::Sender::default(),
             changing: Mutex::default(),
         };
         registry.reload().await?;
@@ -79,22 +90,23 @@ impl Registry {
     pub async fn reload(&self) -> Result<(), RegistryError> {
         let _only = self.changing.lock().await;
         self.reload_policy().await?;
+        self.reload_evidence().await?;
         let mut agents = Vec::new();
         for row in self.rows(None).await? {
             match Record::of_row(&row).and_then(|stored| stored.record.to_agent()) {
-                Ok(agent) => agents.push(Arc::new(agent)),
+                Ok(agent) => agents.push(agent),
                 Err(error) => tracing::warn!(agent = row.key, %error, "an agent is left out"),
             }
         }
-        self.swap(self.index_of(agents));
+        self.reindex(|_, seeing| self.index_of(agents.into_iter().map(seeing)));
+        self.told.send_replace(());
         Ok(())
     }
 
-    /// The directory as it is now. Keep it for as long as decisions must agree with each other.
+    /// Whose directory it is.
     #[must_use]
-    pub fn index(&self) -> Arc<Index> {
-        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&index)
+    pub fn account(&self) -> &AccountId {
+        &self.account
     }
 
     /// The cards that were fetched; for a workflow's own agents as well.
@@ -114,8 +126,7 @@ impl Registry {
     /// # Errors
     /// [`RegistryError::UnknownAgent`], with the nearest name.
     pub fn get(&self, name: &str) -> Result<Arc<Agent>, RegistryError> {
-        let index = self.index();
-        index.by_name(name).cloned().ok_or_else(|| unknown(&index, name))
+        self.index().get(name).cloned()
     }
 
     /// Everything kept of an agent, its history included.
@@ -132,58 +143,7 @@ impl Registry {
     /// [`RegistryError::Store`], [`RegistryError::Damaged`].
     pub async fn records(&self) -> Result<Vec<Record>, RegistryError> {
         let rows = self.rows(None).await?;
-        rows.iter().map(|row| Ok(Record::of_row(row)?.record)).collect()
-    }
-
-    /// Takes in the agent at a URL, or looks at its card again. Without a name it gets that of its
-    /// card; without details, what is known beside the card stays.
-    ///
-    /// # Errors
-    /// [`RegistryError::Card`] when there is none to be read, [`RegistryError::Name`],
-    /// [`RegistryError::Store`]. A name that another agent has is a failure in the report.
-    pub async fn add_url(
-        &self,
-        url: &str,
-        asked_name: Option<&str>,
-        details: Option<Details>,
-        options: &ApplyOptions,
-    ) -> Result<Report, RegistryError> {
-        if let Some(problem) = asked_name.and_then(name::problem) {
-            return Err(RegistryError::Name { problem });
-        }
-        let (index, policy) = (self.index(), self.policy());
-        let intake = self.intake(&index, &policy);
-        let wanted = [intake::take_url(url, asked_name, details, intake).await?];
-        let (missed, catalog) = (&[], None);
-        let policy = &policy;
-        self.take_in(&Request { wanted: &wanted, missed, catalog, options, policy }).await
-    }
-
-    /// Takes in what a file lists (a catalog, a list of cards or one card) beside what is there.
-    ///
-    /// # Errors
-    /// [`RegistryError::File`] with everything wrong in the file, [`RegistryError::Store`]. A card
-    /// that cannot be had is a failure of its agent in the report, and the others are taken in.
-    pub async fn add_file(
-        &self,
-        source: Source,
-        options: &ApplyOptions,
-    ) -> Result<Report, RegistryError> {
-        self.take_file(source, false, options).await
-    }
-
-    /// Makes the directory what a catalog says: as [`Registry::add_file`], and what an earlier
-    /// version of the same file listed and this one does not is removed. Doing it again changes
-    /// nothing.
-    ///
-    /// # Errors
-    /// Those of [`Registry::add_file`].
-    pub async fn apply(
-        &self,
-        source: Source,
-        options: &ApplyOptions,
-    ) -> Result<Report, RegistryError> {
-        self.take_file(source, true, options).await
+        rows.iter().map(|row| Ok(self.read(row)?.record)).collect()
     }
 
     /// Takes an agent out of the directory with its history. A catalog that still lists it brings
@@ -197,36 +157,11 @@ impl Registry {
             let row = self.row(name).await?;
             let change = Change::Delete(row.key.clone(), Expect::Version(row.version));
             if self.commit(&[change]).await? {
-                self.forget_versions(&row.key).await?;
                 let record = Record::of_row(&row).ok().map(|stored| stored.record);
                 return Ok(Removed { name: row.key, record });
             }
         }
         Err(RegistryError::Contended)
-    }
-
-    async fn take_file(
-        &self,
-        source: Source,
-        is_whole: bool,
-        options: &ApplyOptions,
-    ) -> Result<Report, RegistryError> {
-        let listing = catalog::read(source)?;
-        let catalog = catalog_of(&listing.source).filter(|_| is_whole && listing.is_catalog);
-        let (index, policy) = (self.index(), self.policy());
-        let taken = intake::take(&listing, self.intake(&index, &policy)).await;
-        let request = Request {
-            wanted: &taken.wanted,
-            missed: &taken.missed,
-            catalog: catalog.as_deref(),
-            options,
-            policy: &policy,
-        };
-        self.take_in(&request).await
-    }
-
-    fn intake<'a>(&'a self, index: &'a Index, policy: &'a Policy) -> Intake<'a> {
-        Intake { cards: &self.cards, signers: &self.signers, policy, index }
     }
 
     async fn take_in(&self, request: &Request<'_>) -> Result<Report, RegistryError> {
@@ -251,7 +186,7 @@ impl Registry {
         let mut existing = BTreeMap::new();
         if let Some(catalog) = request.catalog {
             for row in self.rows(Some(catalog)).await? {
-                existing.insert(row.key.clone(), Record::of_row(&row)?);
+                existing.insert(row.key.clone(), self.read(&row)?);
             }
         }
         for Wanted { name, .. } in request.wanted {
@@ -259,7 +194,7 @@ impl Registry {
                 continue;
             }
             if let Some(row) = self.store.row(&self.account, AGENTS, name).await? {
-                existing.insert(name.clone(), Record::of_row(&row)?);
+                existing.insert(name.clone(), self.read(&row)?);
             }
         }
         Ok(existing)
@@ -269,6 +204,11 @@ impl Registry {
         let mut query = PageQuery::new(Some(self.account.clone()), AGENTS);
         query.tags[1] = catalog.map(str::to_owned);
         query.limit = 500;
+        self.pages(query).await
+    }
+
+    /// The rows of all pages.
+    async fn pages(&self, mut query: PageQuery) -> Result<Vec<Row>, RegistryError> {
         let mut rows = Vec::new();
         loop {
             let page = self.store.page(&query).await?;
@@ -281,14 +221,21 @@ impl Registry {
     }
 
     async fn stored(&self, name: &str) -> Result<Stored, RegistryError> {
-        Record::of_row(&self.row(name).await?)
+        self.read(&self.row(name).await?)
+    }
+
+    /// A record, with what is seen of its agent now.
+    fn read(&self, row: &Row) -> Result<Stored, RegistryError> {
+        let mut stored = Record::of_row(row)?;
+        stored.record.tier = self.tier(&stored.record.name);
+        Ok(stored)
     }
 
     async fn row(&self, name: &str) -> Result<Row, RegistryError> {
         let index = self.index();
         let key = index.by_name(name).map_or(name, |agent| &agent.name);
         let row = self.store.row(&self.account, AGENTS, key).await?;
-        row.ok_or_else(|| unknown(&index, name))
+        row.ok_or_else(|| index.unknown(name))
     }
 
     /// Writes changes and swaps the index; false when others were first and nothing was written.
@@ -296,45 +243,59 @@ impl Registry {
         if changes.is_empty() {
             return Ok(true);
         }
-        let index = self.changed(changes)?;
-        match self.store.commit(apply::batch(changes, &self.account)).await {
+        let mut agents = Vec::new();
+        for change in changes {
+            agents.push(match change {
+                Change::Put(record, _) | Change::PutCard(record, _) => {
+                    (record.name.clone(), Some(record.to_agent()?))
+                }
+                Change::Delete(name, _) => (name.clone(), None),
+            });
+        }
+        let batch = self.with_news(apply::batch(changes, &self.account), changes).await?;
+        match self.store.commit(batch).await {
             Ok(()) => {}
             Err(StoreError::Conflict(_)) => return Ok(false),
             Err(error) => return Err(error.into()),
         }
-        self.swap(index);
+        self.reindex(|index, seeing| self.changed(index, agents, seeing));
+        self.told.send_replace(());
+        for change in changes {
+            if let Change::Delete(name, _) = change {
+                self.forget_versions(name).await?;
+                self.forget_evidence(name).await?;
+            }
+        }
         Ok(true)
     }
 
-    /// The index after these changes.
-    fn changed(&self, changes: &[Change]) -> Result<Index, RegistryError> {
-        let index = self.index();
-        if let [Change::Put(record, _)] = changes
-            && let Some(index) = index.replacing(Arc::new(record.to_agent()?))
+    /// The index after these agents changed or went.
+    fn changed(
+        &self,
+        index: &Index,
+        changed: Vec<(String, Option<Agent>)>,
+        seeing: &dyn Fn(Agent) -> Arc<Agent>,
+    ) -> Index {
+        let changed: Vec<_> =
+            changed.into_iter().map(|(name, agent)| (name, agent.map(seeing))).collect();
+        if let [(_, Some(agent))] = &*changed
+            && let Some(index) = index.replacing([Arc::clone(agent)])
         {
-            return Ok(index);
+            return index;
         }
         let mut agents: BTreeMap<String, Arc<Agent>> =
             index.iter().map(|agent| (agent.name.clone(), agent.clone())).collect();
-        for change in changes {
-            match change {
-                Change::Put(record, _) | Change::PutCard(record, _) => {
-                    agents.insert(record.name.clone(), Arc::new(record.to_agent()?));
-                }
-                Change::Delete(name, _) => {
-                    agents.remove(name);
-                }
+        for (name, agent) in changed {
+            match agent {
+                Some(agent) => _ = agents.insert(name, agent),
+                None => _ = agents.remove(&name),
             }
         }
-        Ok(self.index_of(agents.into_values()))
+        self.index_of(agents.into_values())
     }
 
     fn index_of(&self, agents: impl IntoIterator<Item = Arc<Agent>>) -> Index {
         Index::with_synonyms(agents, self.policy().to_synonyms())
-    }
-
-    fn swap(&self, index: Index) {
-        *self.index.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(index);
     }
 }
 
@@ -346,22 +307,6 @@ fn split(steps: Vec<Step>) -> (Vec<crate::Applied>, Vec<Change>) {
         changes.extend(step.change);
     }
     (agents, changes)
-}
-
-/// What a catalog is known by: its file, wherever the process runs. One that came through a pipe is
-/// known by nothing, and so never removes what another pipe brought.
-fn catalog_of(source: &Source) -> Option<String> {
-    let path = std::fs::canonicalize(source.name()).ok()?;
-    Some(path.display().to_string())
-}
-
-fn unknown(index: &Index, name: &str) -> RegistryError {
-    let mut names: Vec<&str> = index.names().collect();
-    names.sort_unstable();
-    RegistryError::UnknownAgent {
-        name: name.to_owned(),
-        nearest: nearest(name, names).map(str::to_owned),
-    }
 }
 
 #[cfg(test)]

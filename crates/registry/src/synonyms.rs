@@ -61,6 +61,17 @@ impl Synonyms {
         stems.flat_map(|tag| self.of(tag))
     }
 
+    /// Those of both.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let groups: Vec<Vec<String>> = self
+            .groups()
+            .chain(other.groups())
+            .map(|tags| tags.iter().cloned().collect())
+            .collect();
+        Self::new(groups.iter().map(Vec::as_slice))
+    }
+
     /// All groups, each sorted.
     pub fn groups(&self) -> impl Iterator<Item = &BTreeSet<String>> {
         self.groups.iter().map(AsRef::as_ref)

@@ -6,7 +6,7 @@ use store::{AccountId, Expect, Row, Table, Tags, Write};
 use crate::{CardDigest, Drift, Record, RegistryError, Trust};
 
 /// Where the versions of cards are kept.
-pub const CARDS: Table = Table::new("agent_cards");
+pub(crate) const CARDS: Table = Table::new("agent_cards");
 
 /// How many versions of an agent's card are kept.
 pub const MOST_VERSIONS: u32 = 20;

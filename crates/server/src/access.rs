@@ -10,6 +10,7 @@
 //! | SendMessage, SendStreamingMessage, CancelTask | `runs:start:WORKFLOW`, of the workflow that is meant, or of the Task |
 //! | GetTask, ListTasks, SubscribeToTask, push notification configurations | `runs:read` |
 //! | GetExtendedAgentCard | none; credentials are enough |
+//! | reading, changing the agent directory (`directory.rs`) | `agents:read`, `agents:curate` |
 //!
 //! `admin` stands for all of them.
 
@@ -21,7 +22,7 @@ mod tokens;
 
 use std::sync::Arc;
 
-use axum::http::{HeaderMap, header};
+use axum::http::{Extensions, HeaderMap, header};
 use jiff::Timestamp;
 use protocol::{
     error::Error,
@@ -154,13 +155,21 @@ impl Access {
     /// # Errors
     /// `Unauthenticated`; `Unavailable` when nobody can tell now.
     pub(crate) fn caller(&self, call: &Call, home: &AccountId) -> Result<Arc<Principal>, Error> {
+        self.principal(&call.context, home).map_err(|why| refused(&why))
+    }
+
+    /// Who has made a request, of which these are the extensions; `home` is everybody where everybody may.
+    pub(crate) fn principal(
+        &self,
+        extensions: &Extensions,
+        home: &AccountId,
+    ) -> Result<Arc<Principal>, AccessError> {
         if self.is_open() {
             return Ok(Arc::new(Principal::home(home.clone())));
         }
-        match call.context.get::<Caller>() {
-            Some(Caller(Ok(principal))) => Ok(Arc::clone(principal)),
-            Some(Caller(Err(why))) => Err(refused(why)),
-            None => Err(refused(&AccessError::NoCredentials(self.wanted()))),
+        match extensions.get::<Caller>() {
+            Some(Caller(caller)) => caller.clone(),
+            None => Err(AccessError::NoCredentials(self.wanted())),
         }
     }
 
@@ -241,6 +250,14 @@ impl Principal {
     /// The process itself.
     fn home(account: AccountId) -> Self {
         Self { account, scopes: Scopes::all(), key: None, expires_at: None }
+    }
+
+    /// How it is called in what is kept of its decisions.
+    pub(crate) fn who(&self) -> String {
+        match &self.key {
+            Some(key) => format!("{} (key {key})", self.account),
+            None => self.account.to_string(),
+        }
     }
 
     /// Refuses what would drive a workflow that these credentials are not for.

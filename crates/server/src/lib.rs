@@ -4,10 +4,12 @@
 //! one, and whoever asks for a Task reads the journal of its run. The id of a Task is the id of its run.
 
 pub mod access;
+mod ard;
 mod bind;
 mod callbacks;
 mod card;
 mod delegate;
+pub mod directory;
 mod drive;
 mod error;
 mod folder;
@@ -41,5 +43,5 @@ pub use hosts::Hosts;
 pub use orchestrator::{Offering, Orchestrator, Parts};
 pub use push::{DeliveryReport, DeliveryState, Position, PushParts, deliveries, retry_deliveries};
 pub use serve::{ServeError, serve};
-pub use settings::{Declared, PushSettings, Settings};
+pub use settings::{Declared, Publish, PushSettings, Settings};
 pub use workflows::Workflows;

@@ -72,6 +72,11 @@ impl Offer {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Where clients reach the server.
+    pub(crate) fn public_url(&self) -> &str {
+        &self.public_url
+    }
+
     /// Whether Messages are passed on.
     pub(crate) fn delegation(&self) -> &Delegation {
         &self.delegation

@@ -18,6 +18,7 @@ use crate::{
     Access, Folder, PushParts, ServeError, Settings, Workflows,
     access::{Principal, Showing, gate},
     callbacks,
+    directory::{Accounts, Directory},
     error::wire,
     folder::LOOK,
     follow::events,
@@ -65,6 +66,7 @@ pub enum Offering {
 pub struct Orchestrator {
     receiver: Arc<Receiver>,
     push: Arc<Push>,
+    directory: Arc<Directory>,
     /// Where the offer comes from, while nobody watches it.
     folder: Option<Folder>,
     /// Where agents tell of their Tasks, while nobody serves it.
@@ -89,6 +91,9 @@ impl Orchestrator {
             let outbound = push.outbound.clone();
             callbacks::router(callbacks.clone(), outbound, secret, settings.limits)
         });
+        let accounts =
+            Accounts::new(Arc::clone(&push.store), push.outbound.clone(), Arc::clone(&registry));
+        let directory = Directory::new(accounts, access.clone(), settings.limits, stop.clone());
         let push = Push::open(push, executor.runs(), &public_url, settings.push)?;
         settings.hosts = settings.hosts.with_url(&public_url);
         let (workflows, folder) = match offering {
@@ -103,7 +108,8 @@ impl Orchestrator {
         let remember = settings.remember;
         let receiver = Arc::new(Receiver { executor, registry, offer, remember });
         let (push, tasks) = (Arc::new(push), TaskTracker::new());
-        Ok(Self { receiver, push, folder, callbacks, settings, tasks, stop })
+        let directory = Arc::new(directory);
+        Ok(Self { receiver, push, directory, folder, callbacks, settings, tasks, stop })
     }
 
     /// Follows the folder of workflows for as long as it is polled; without one, waits for ever.
@@ -142,8 +148,16 @@ impl Orchestrator {
         &self.receiver.offer
     }
 
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.receiver.registry
+    }
+
     pub(crate) fn push(&self) -> &Arc<Push> {
         &self.push
+    }
+
+    pub(crate) fn directory(&self) -> &Arc<Directory> {
+        &self.directory
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -154,6 +168,7 @@ impl Orchestrator {
     pub(crate) async fn finish(&self) {
         self.tasks.close();
         self.tasks.wait().await;
+        self.directory.finish().await;
     }
 
     pub(crate) fn executor(&self) -> &Arc<Executor> {

@@ -6,7 +6,7 @@ use executor::ExecutorError;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Orchestrator, access::gate, health, hosts};
+use crate::{Orchestrator, access::gate, ard, health, hosts};
 
 /// How long what calls have begun may take once none comes any more.
 const FINISH: Duration = Duration::from_secs(10);
@@ -56,12 +56,16 @@ pub async fn serve(
     let access = orchestrator.offer().access();
     // What comes after the guard is open to everybody: cards, keys and health, and callbacks, which have tokens of
     // their own.
-    let router = gate::guard(routes(orchestrator.clone(), settings.limits), access)
+    let guarded =
+        routes(orchestrator.clone(), settings.limits).merge(orchestrator.directory().router());
+    let router = gate::guard(guarded, access)
         .merge(protocol::server::tenant_cards(orchestrator.clone(), settings.limits))
+        .merge(ard::router(&orchestrator))
         .merge(health::router(&orchestrator))
         .merge(orchestrator.push().keys().router())
         .merge(callbacks);
     let router = hosts::guard(router, settings.hosts.clone());
+    let keeper = tokio::spawn(Arc::clone(orchestrator.directory()).keep());
     let courier = tokio::spawn(Arc::clone(orchestrator.push()).deliver(stop.clone()));
     let mut serving = std::pin::pin!(protocol::server::serve(listener, router, stop.clone()));
     let (served, is_lost) = tokio::select! {
@@ -74,6 +78,9 @@ pub async fn serve(
     };
     // It ends with the server, also when that ended by itself.
     stop.cancel();
+    if keeper.await.is_err() {
+        tracing::error!("reviewing approvals broke down; it goes on after the next start");
+    }
     if courier.await.is_err() {
         tracing::error!("delivering notifications broke down; it goes on after the next start");
     }

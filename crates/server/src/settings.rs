@@ -21,6 +21,8 @@ pub struct Settings {
     pub declared: Declared,
     /// Whether A2A 0.3, 0.2 and 0.1 are spoken besides 1.0.
     pub older_versions: bool,
+    /// What others may learn of the directory.
+    pub publish: Publish,
     /// How notifications are delivered.
     pub push: PushSettings,
     /// Which skills stand on the card that everybody can read.
@@ -44,6 +46,18 @@ impl Default for Declared {
     fn default() -> Self {
         Self { streaming: true, push_notifications: true, required_extensions: Vec::new() }
     }
+}
+
+/// What a server publishes by Agentic Resource Discovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Publish {
+    /// Nothing. The default: whom a server works with is its own affair.
+    #[default]
+    Off,
+    /// The server itself, by its card.
+    Own,
+    /// Also the agents of its directory that are approved and marked public.
+    Public,
 }
 
 /// How push notifications are delivered.
@@ -87,6 +101,7 @@ impl Default for Settings {
             delegation: Delegation::default(),
             declared: Declared::default(),
             older_versions: false,
+            publish: Publish::Off,
             push: PushSettings::default(),
             public_skills: PublicSkills::default(),
             callback_secret: None,

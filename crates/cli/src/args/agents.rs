@@ -1,18 +1,45 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
+use url::Url;
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct AgentsArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(subcommand)]
+    pub(crate) command: AgentsCommand,
+}
+
+// Whose directory it is.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct ServerArgs {
+    /// Work on the directory of this server (`convoke serve`) instead of the one in the data folder.
+    #[arg(long, global = true, env = "CONVOKE_SERVER", value_name = "URL")]
+    pub(crate) server: Option<Url>,
+    /// The environment variable that holds the API key or the token for the server; CONVOKE_KEY when absent.
+    #[arg(long, global = true, value_name = "VARIABLE")]
+    pub(crate) bearer_env: Option<String>,
+}
+
+impl ServerArgs {
+    /// The environment variable that holds the key.
+    pub(crate) fn variable(&self) -> &str {
+        self.bearer_env.as_deref().unwrap_or("CONVOKE_KEY")
+    }
+}
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
-    /// Take in the card of an agent.
+    /// Take in the card of an agent, or the agents that a host's catalog lists.
     Add {
-        /// A URL, or a file that holds a card or an array of cards; `-` reads stdin.
+        /// A URL of a card, a host or a catalog, or a file that holds a card or an array of cards; `-` reads stdin.
         #[arg(value_name = "URL|FILE")]
         from: String,
         /// Its name in the directory; made from the card's name when absent.
         #[arg(long)]
         name: Option<String>,
-        /// Approve it in one go, so that workflows may use it.
+        /// Approve it in one go, so that workflows may use it; not what somebody else's catalog lists.
         #[arg(long)]
         approve: bool,
     },
@@ -64,6 +91,13 @@ pub(crate) enum AgentsCommand {
     Deprecate(Decision),
     /// Take a deprecated agent out of use.
     Retire(Decision),
+    /// Let others learn of an agent, once it is approved (`directory.publish` of the server).
+    Publish {
+        name: String,
+        /// Let them no longer.
+        #[arg(long)]
+        withdraw: bool,
+    },
     /// Give an agent tags of your own.
     Tag {
         name: String,
@@ -80,6 +114,11 @@ pub(crate) enum AgentsCommand {
         /// Only say what would change.
         #[arg(long)]
         dry_run: bool,
+    },
+    /// Look now whether agents are there and speak A2A as their cards say; exit 1 when one is not conformant.
+    Probe {
+        /// Which; all that are in use or wait to be when absent.
+        names: Vec<String>,
     },
     /// Compare two versions of an agent's card.
     Diff {
@@ -134,8 +173,10 @@ impl AgentsCommand {
             | Self::Suspend(_)
             | Self::Deprecate(_)
             | Self::Retire(_)
+            | Self::Publish { .. }
             | Self::Tag { .. }
             | Self::Refresh { .. }
+            | Self::Probe { .. }
             | Self::Policy { .. }
             | Self::Login { .. }
             | Self::Remove { .. } => false,

@@ -5,6 +5,7 @@ mod extended;
 mod finding;
 mod login;
 mod looking;
+mod probing;
 mod showing;
 mod taking;
 
@@ -12,53 +13,60 @@ use registry::{Curation, RegistryError};
 
 use super::card;
 use crate::{
-    args::{AgentsCommand, Args},
+    args::{AgentsArgs, AgentsCommand, Args},
+    directory::Directory,
     failure::{Exit, Failure},
     output,
-    place::Place,
 };
 
-pub(crate) async fn run(args: &Args, command: &AgentsCommand) -> Result<Exit, Failure> {
-    let looks = command.only_looks();
-    let place = if looks { Place::look(args).await? } else { Place::open(args).await? };
-    let registry = place.registry().await?;
-    if !looks {
-        registry.review(jiff::Timestamp::now()).await?;
-    }
-    let decide = async |to, decision| deciding::decide(args, &registry, to, decision).await;
+pub(crate) async fn run(args: &Args, asked: &AgentsArgs) -> Result<Exit, Failure> {
+    let AgentsArgs { server, command } = asked;
+    let directory = Directory::open(args, server, command.only_looks()).await?;
+    let directory = &directory;
+    let decide = async |to, decision| deciding::decide(args, directory, to, decision).await;
     match command {
         AgentsCommand::Add { from, name, approve } => {
-            taking::add(args, &registry, from, name.as_deref(), *approve).await
+            taking::add(args, directory, from, name.as_deref(), *approve).await
         }
         AgentsCommand::Apply { file, approve, dry_run } => {
-            taking::apply(args, &registry, file, *approve, *dry_run).await
+            taking::apply(args, directory, file, *approve, *dry_run).await
         }
-        AgentsCommand::List { find } => finding::list(args, &registry, find),
-        AgentsCommand::Search { words, find } => finding::search(args, &registry, words, find),
-        AgentsCommand::Show { name, extended: true } => extended::show(args, &place, name).await,
-        AgentsCommand::Show { name, extended: false } => showing::show(args, &registry, name).await,
+        AgentsCommand::List { find } => finding::list(args, directory, find).await,
+        AgentsCommand::Search { words, find } => {
+            finding::search(args, directory, words, find).await
+        }
+        AgentsCommand::Show { name, extended: true } => {
+            extended::show(args, directory.place("`agents show --extended`")?, name).await
+        }
+        AgentsCommand::Show { name, extended: false } => showing::show(args, directory, name).await,
         AgentsCommand::Approve { decision, review_by } => {
-            deciding::approve(args, &registry, decision, *review_by).await
+            deciding::approve(args, directory, decision, *review_by).await
         }
         AgentsCommand::Propose(decision) => decide(Curation::Proposed, decision).await,
         AgentsCommand::Reject(decision) => decide(Curation::Rejected, decision).await,
         AgentsCommand::Suspend(decision) => decide(Curation::Suspended, decision).await,
         AgentsCommand::Deprecate(decision) => decide(Curation::Deprecated, decision).await,
         AgentsCommand::Retire(decision) => decide(Curation::Retired, decision).await,
+        AgentsCommand::Publish { name, withdraw } => {
+            deciding::publish(args, directory, name, !withdraw).await
+        }
         AgentsCommand::Tag { name, tags, removed } => {
-            deciding::tag(args, &registry, name, tags, removed).await
+            deciding::tag(args, directory, name, tags, removed).await
         }
         AgentsCommand::Refresh { names, dry_run } => {
-            taking::refresh(args, &registry, names, *dry_run).await
+            taking::refresh(args, directory, names, *dry_run).await
+        }
+        AgentsCommand::Probe { names } => {
+            probing::probe(args, directory.place("`agents probe`")?, names).await
         }
         AgentsCommand::Diff { name, from, to } => {
-            looking::diff(args, &registry, name, *from, *to).await
+            looking::diff(args, directory, name, *from, *to).await
         }
-        AgentsCommand::Export { names } => looking::export(args, &registry, names).await,
-        AgentsCommand::Policy { file } => deciding::policy(args, &registry, file.as_deref()).await,
-        AgentsCommand::Login { name } => login::run(&place, name).await,
-        AgentsCommand::Remove { name } => deciding::remove(args, &registry, name).await,
-        AgentsCommand::Lint { what } => looking::lint(args, &registry, what).await,
+        AgentsCommand::Export { names } => looking::export(args, directory, names).await,
+        AgentsCommand::Policy { file } => deciding::policy(args, directory, file.as_deref()).await,
+        AgentsCommand::Login { name } => login::run(directory.place("`agents login`")?, name).await,
+        AgentsCommand::Remove { name } => deciding::remove(args, directory, name).await,
+        AgentsCommand::Lint { what } => looking::lint(args, directory, what).await,
     }
 }
 

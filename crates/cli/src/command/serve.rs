@@ -9,7 +9,7 @@ use server::{
     Access, CALLBACKS, Delegation, Folder, Hosts, Offering, Orchestrator, Parts, ServeError,
     Settings, access::Tokens,
 };
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -39,7 +39,8 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
     let place = Place::open(args).await?.with_policy(policy(&config))?;
     let registry = place.registry().await?;
     let callback_secret = secret(&config)?;
-    let mut executor = place.executor().await?.with_run_limits(config.runs);
+    let outcomes = place.outcomes(config.evidence).await?;
+    let mut executor = place.executor().await?.with_run_limits(config.runs).with_outcomes(outcomes);
     if let Some(callbacks) = callbacks(&config, &public_url) {
         executor = executor.with_callbacks(callbacks);
     }
@@ -66,6 +67,9 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
         stop: stop.clone(),
     })
     .map_err(failure)?;
+    // Ends with this function: a probe that is given up was none.
+    let mut probing = JoinSet::new();
+    probing.spawn(place.prober(config.evidence).await?.run());
     let mut serving = std::pin::pin!(server::serve(listener, orchestrator, stop.clone()));
     let served = tokio::select! {
         served = &mut serving => served,
@@ -90,6 +94,7 @@ fn settings(config: &Config) -> Settings {
         delegation: config.delegation.clone(),
         declared: config.declared.clone(),
         older_versions: config.older_versions,
+        publish: config.publish,
         push: config.push,
         public_skills: config.public_skills.clone(),
         callback_secret: None,

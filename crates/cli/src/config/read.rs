@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use document::{Diagnostic, Node, Value};
 use protocol::outbound::Network;
-use server::{Delegation, PublicSkills};
+use server::{Delegation, PublicSkills, Publish};
 use url::{Host, Url};
 
 use super::Layers;
@@ -200,6 +200,19 @@ impl<'a> Reader<'a> {
             "" => return self.invalid(key, "this names no agent", "write on, off, or a name"),
             agent => Delegation::To(agent.to_owned()),
         })
+    }
+
+    /// `off`, `own` or `public`.
+    pub(super) fn publish(&mut self, key: &str) -> Option<Publish> {
+        match self.string(key)?.as_str() {
+            "off" => Some(Publish::Off),
+            "own" => Some(Publish::Own),
+            "public" => Some(Publish::Public),
+            other => {
+                let message = format!("`{key}` cannot be `{other}`");
+                self.invalid(key, &message, "write off, own or public")
+            }
+        }
     }
 
     /// `on`, `off`, or `auto`, which is nothing.

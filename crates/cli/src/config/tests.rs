@@ -4,7 +4,7 @@ use super::*;
 use crate::failure::Exit;
 
 /// Every setting: its key, its default, another value as it is written in a file, and in the environment or a flag.
-const SETTINGS: [(&str, &str, &str, &str); 33] = [
+const SETTINGS: [(&str, &str, &str, &str); 38] = [
     ("listen", "127.0.0.1:8100", "127.0.0.1:1", "127.0.0.1:2"),
     ("insecure", "false", "true", "false"),
     ("auth.api_keys", "false", "true", "false"),
@@ -21,6 +21,7 @@ const SETTINGS: [(&str, &str, &str, &str); 33] = [
     ("capabilities.streaming", "true", "false", "true"),
     ("capabilities.push_notifications", "true", "false", "true"),
     ("extensions.required", "[]", "[urn:one, urn:two]", "urn:three, https://x.example/ext"),
+    ("directory.publish", "Off", "own", "public"),
     ("older_versions", "false", "true", "false"),
     ("runs.max_active", "64", "1", "2"),
     ("runs.queue", "1000", "0", "2"),
@@ -34,6 +35,10 @@ const SETTINGS: [(&str, &str, &str, &str); 33] = [
     ("push.callbacks", "None", "on", "off"),
     ("push.callback_poll", "60s", "1s", "2s"),
     ("push.callback_secret_env", "None", "ONE", "TWO"),
+    ("evidence.interval", "Some(300s)", "off", "2m"),
+    ("evidence.stale_after", "900s", "1s", "2s"),
+    ("evidence.window", "2592000s", "1s", "2s"),
+    ("evidence.at_once", "16", "1", "2"),
     ("limits.body_bytes", "16777216", "1", "2"),
     ("limits.body_timeout", "30s", "1ms", "2ms"),
     ("limits.keep_alive", "15s", "1ms", "2ms"),
@@ -53,12 +58,14 @@ fn shown(config: &Config, key: &str) -> String {
         allowed_hosts,
         delegation,
         declared,
+        publish,
         runs,
         remember,
         push,
         callbacks,
         limits,
         older_versions,
+        evidence,
     } = config;
     match key {
         "listen" => listen.to_string(),
@@ -81,10 +88,26 @@ fn shown(config: &Config, key: &str) -> String {
         "capabilities.streaming" => declared.streaming.to_string(),
         "capabilities.push_notifications" => declared.push_notifications.to_string(),
         "extensions.required" => format!("{:?}", declared.required_extensions),
+        "directory.publish" => format!("{publish:?}"),
         "older_versions" => older_versions.to_string(),
         "runs.max_active" => runs.max_active.to_string(),
         "runs.queue" => runs.queue.to_string(),
         "messages.remember" => format!("{remember:?}"),
+        _ if key.starts_with("push.") => shown_of_push(push, callbacks, key),
+        "evidence.interval" => format!("{:?}", evidence.interval),
+        "evidence.stale_after" => format!("{:?}", evidence.stale_after),
+        "evidence.window" => format!("{:?}", evidence.window),
+        "evidence.at_once" => evidence.at_once.to_string(),
+        "limits.body_bytes" => limits.max_body_bytes.to_string(),
+        "limits.body_timeout" => format!("{:?}", limits.body_timeout),
+        "limits.keep_alive" => format!("{:?}", limits.keep_alive),
+        "limits.card_max_age" => format!("{:?}", limits.card_max_age),
+        _ => panic!("`{key}` is not shown here"),
+    }
+}
+
+fn shown_of_push(push: &PushSettings, callbacks: &CallbackConfig, key: &str) -> String {
+    match key {
         "push.attempts" => push.attempts.to_string(),
         "push.give_up_after" => format!("{:?}", push.give_up_after),
         "push.at_once" => push.at_once.to_string(),
@@ -94,10 +117,6 @@ fn shown(config: &Config, key: &str) -> String {
         "push.callbacks" => format!("{:?}", callbacks.is_on),
         "push.callback_poll" => format!("{:?}", callbacks.poll),
         "push.callback_secret_env" => format!("{:?}", callbacks.secret_env),
-        "limits.body_bytes" => limits.max_body_bytes.to_string(),
-        "limits.body_timeout" => format!("{:?}", limits.body_timeout),
-        "limits.keep_alive" => format!("{:?}", limits.keep_alive),
-        "limits.card_max_age" => format!("{:?}", limits.card_max_age),
         _ => panic!("`{key}` is not shown here"),
     }
 }
@@ -187,6 +206,7 @@ fn the_defaults_are_those_of_the_parts_that_they_set() {
     assert_eq!(config.remember, server::Settings::default().remember);
     assert_eq!(config.older_versions, server::Settings::default().older_versions);
     assert_eq!(config.declared, Declared::default());
+    assert_eq!(config.evidence, EvidenceSettings::default());
 }
 
 #[test]

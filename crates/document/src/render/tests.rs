@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use insta::{assert_json_snapshot, assert_snapshot};
 
-use super::{Style, printable, render, to_json};
+use super::{Style, brief, printable, printable_json, render, to_json};
 use crate::{Diagnostic, Source, Span};
 
 const TEXT: &str = "name: trip\nsteps:\n  flight:\n    mesage: Book\n";
@@ -173,4 +173,21 @@ fn what_is_printed_keeps_its_places() {
     let text = "plain\ttext\r\n\u{0}\u{7f}\u{85}\u{61c}\u{200f}\u{2066}\rä☃\u{1f600}";
     assert_eq!(printable(text), "plain\ttext\r\n??\u{bf}\u{bf}\u{fffd}\u{fffd}\nä☃\u{1f600}");
     assert_eq!(printable(text).len(), text.len());
+}
+
+#[test]
+fn a_strangers_text_stays_in_one_line_of_some_length() {
+    assert_eq!(brief("a\nb\r\nc\td\u{1b}[2J\u{202e}", 100), "a b  c d?[2J\u{fffd}");
+    assert_eq!(brief("äöü", 3), "äöü");
+    assert_eq!(brief("äöüx", 3), "äöü…");
+}
+
+#[test]
+fn json_keeps_its_value_and_loses_what_a_terminal_obeys() {
+    let value = serde_json::json!({ "a\u{202e}": "\u{9b}2J\u{7f}\u{1b}\n ä☃\u{1f600}" });
+    let text = serde_json::to_string_pretty(&value).unwrap();
+    let shown = printable_json(&text);
+    assert_eq!(shown, "{\n  \"a\\u202e\": \"\\u009b2J\\u007f\\u001b\\n ä☃\u{1f600}\"\n}");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+    assert!(matches!(printable_json("{\"a\": 1}"), std::borrow::Cow::Borrowed(_)));
 }

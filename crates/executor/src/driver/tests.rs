@@ -3,19 +3,20 @@ use std::{collections::BTreeMap, sync::Arc};
 use bytes::Bytes;
 use planner::{ErrorClass, StepError, StepResult, StepState};
 use protocol::{
-    outbound::Policy,
+    outbound::{Outbound, Policy},
     v1::{AgentCard, AgentInterface, Artifact, Part, TaskArtifactUpdateEvent},
 };
 use registry::{Agent, CardDigest, Index};
 use serde_json::json;
-use store::{OpenOptions, SqliteStore};
+use store::{AccountId, OpenOptions, SqliteStore, Store as _};
 use tempfile::TempDir;
 
 use super::*;
 use crate::{
+    Limits,
     body::{Body, Json},
     report::ContextSeen,
-    run::{Chunk, Failure, Phase, Settled, Shape, StepId, Wait},
+    run::{Chunk, Failure, Phase, RemoteTask, Settled, Shape, StepId, Wait},
     seats::{RunLimits, Seats},
 };
 
@@ -42,8 +43,18 @@ async fn started(steps: &str) -> (TempDir, Driver) {
     let outbound = Outbound::new(Policy::loopback()).unwrap();
     let (limits, interfaces) = (Limits::default(), Arc::default());
     let home = account.clone();
-    let (keyrings, callbacks) = (None, None);
-    let shared = Shared { store, outbound, account, home, limits, interfaces, keyrings, callbacks };
+    let (keyrings, callbacks, outcomes) = (None, None, None);
+    let shared = Shared {
+        store,
+        outbound,
+        account,
+        home,
+        limits,
+        interfaces,
+        keyrings,
+        callbacks,
+        outcomes,
+    };
     let mut driver = Driver::new(Arc::new(shared), standing);
     let body = |value| Body::Inline(Json::of(&value).unwrap());
     let header = Header {

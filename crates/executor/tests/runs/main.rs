@@ -10,6 +10,7 @@ mod follow;
 mod hints;
 mod interfaces;
 mod odd;
+mod outcomes;
 mod pauses;
 mod policies;
 mod queue;

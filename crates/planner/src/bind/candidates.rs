@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use protocol::card::interfaces_spoken;
-use registry::{Agent, Index};
+use registry::{Agent, Index, Tier};
 
 /// What a selector asks of an agent.
 #[derive(Clone, Copy)]
@@ -13,13 +13,16 @@ pub(super) struct Filter<'a> {
     pub(super) name: Option<&'a str>,
     pub(super) skill: Option<&'a str>,
     pub(super) tags: &'a [String],
+    pub(super) min_evidence: Option<Tier>,
 }
 
 /// An agent that fits the selector, or at least a part of it.
 pub(super) struct Candidate<'a> {
     pub(super) agent: &'a Agent,
-    /// What it lacks of the selector; nothing when it fits.
+    /// What it lacks of the selector, apart from evidence; nothing when it fits.
     pub(super) lacks: Vec<String>,
+    /// What of the evidence that is wanted was not seen of it.
+    pub(super) unseen: Option<String>,
 }
 
 impl Candidate<'_> {
@@ -30,6 +33,7 @@ impl Candidate<'_> {
     /// Whether it fits and may and can be called.
     pub(super) fn is_usable(&self) -> bool {
         self.fits()
+            && self.unseen.is_none()
             && self.agent.curation.is_bindable()
             && !interfaces_spoken(&self.agent.card).is_empty()
     }
@@ -51,7 +55,11 @@ pub(super) fn candidates<'a>(
     of_registry.into_iter().filter_map(|name| index.by_name(name)).for_each(&mut add);
     filter.skill.into_iter().flat_map(|skill| index.by_skill(skill)).for_each(&mut add);
     filter.tags.iter().flat_map(|tag| index.by_tag(tag)).for_each(&mut add);
-    found.into_values().map(|agent| Candidate { lacks: filter.lacks(agent), agent }).collect()
+    let candidate = |agent| {
+        let (lacks, unseen) = (filter.lacks(agent), filter.unseen(agent));
+        Candidate { agent, lacks, unseen }
+    };
+    found.into_values().map(candidate).collect()
 }
 
 impl Filter<'_> {
@@ -78,6 +86,17 @@ impl Filter<'_> {
         }
         lacks
     }
+
+    /// What was seen of an agent instead of the evidence that is wanted.
+    fn unseen(&self, agent: &Agent) -> Option<String> {
+        let wanted = self.min_evidence.filter(|wanted| agent.tier < Some(*wanted))?;
+        Some(match &agent.seen {
+            Some(seen) => format!("is not {wanted}: {seen}"),
+            None => {
+                format!("is not {wanted}: it was not looked at yet; `convoke agents probe` does")
+            }
+        })
+    }
 }
 
 fn is_named(agent: &Agent, name: &str) -> bool {
@@ -94,6 +113,7 @@ impl fmt::Display for Filter<'_> {
             let tags: Vec<String> = self.tags.iter().map(|tag| format!("`{tag}`")).collect();
             parts.push(format!("tags {}", tags.join(", ")));
         }
+        parts.extend(self.min_evidence.map(|tier| format!("at least {tier}")));
         f.write_str(&parts.join(", "))
     }
 }

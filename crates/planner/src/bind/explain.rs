@@ -109,7 +109,10 @@ fn reason(candidate: &Candidate<'_>) -> Option<String> {
         };
         return Some(format!("is {}, not approved{remedy}", agent.curation));
     }
-    interfaces_spoken(&agent.card).is_empty().then(|| not_spoken(agent))
+    if interfaces_spoken(&agent.card).is_empty() {
+        return Some(not_spoken(agent));
+    }
+    candidate.unseen.clone()
 }
 
 /// What an agent offers instead of an interface spoken here.

@@ -276,3 +276,35 @@ fn the_cost_of_binding_grows_with_the_number_of_steps() {
     };
     crate::cost::assert_linear("check and bind a chain", run, 400);
 }
+
+#[test]
+fn evidence_that_is_wanted_and_was_not_seen_excludes_an_agent_whatever_its_priority() {
+    let steps = "  a: {agent: {tags: [hotels], min_evidence: conformant}}\n";
+    let mut agents = travel();
+    agents[1].priority = 9;
+    agents[1].tier = Some(registry::Tier::Valid);
+    let none = bound(steps, agents.clone()).unwrap_err();
+    assert!(none.contains("`hotels-b` is not conformant: it was not looked at yet"), "{none}");
+    for tier in [registry::Tier::Conformant, registry::Tier::Proven] {
+        agents[0].tier = Some(tier);
+        let plan = bound(steps, agents.clone()).unwrap();
+        assert_eq!(plan.bindings[0].agent, "hotels-b");
+        assert_eq!(plan.bindings[0].lost[0].agent, "hotels-a");
+        assert!(plan.bindings[0].lost[0].why.starts_with("is not conformant"), "{plan:?}");
+    }
+    let plan = bound("  a: {agent: {tags: [hotels]}}\n", agents).unwrap();
+    assert_eq!(plan.bindings[0].agent, "hotels-a", "nothing was wanted");
+}
+
+#[test]
+fn what_the_directory_saw_counts_for_a_workflow_s_own_agent_with_the_same_card() {
+    let yaml = "convoke: 1\nname: w\nagents: {mine: {url: 'http://hotels-a.example'}}\n\
+                steps:\n  a: {agent: {name: mine, min_evidence: proven}}\n";
+    let workflow = Arc::new(check(&Source::new("w.yaml", yaml)).unwrap());
+    let mut known = agent("hotels-a", "book_hotel", &["hotels"]);
+    let fetched = BTreeMap::from([("http://hotels-a.example".to_owned(), known.clone())]);
+    assert!(bind(Arc::clone(&workflow), &index([known.clone()]), &fetched).is_err());
+    known.tier = Some(registry::Tier::Proven);
+    let plan = bind(workflow, &index([known]), &fetched).unwrap();
+    assert_eq!(plan.bindings[0].agent, "mine");
+}

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use document::{Diagnostic, Entry, Node, Span, Value};
+use registry::Tier;
 
 use super::decoder::Fields;
 use super::values::Reading;
@@ -11,7 +12,7 @@ use crate::dag::{Edge, Edges, Reason, ReasonKind};
 use crate::step::{OnError, Retry, Selector, Step};
 
 const KEYS: [&str; 7] = ["agent", "message", "needs", "when", "on_error", "retry", "timeout"];
-const SELECTOR_KEYS: [&str; 5] = ["name", "skill", "tags", "url", "same_as"];
+const SELECTOR_KEYS: [&str; 6] = ["name", "skill", "tags", "min_evidence", "url", "same_as"];
 
 const ON_ERROR: [(&str, OnError); 3] = [
     ("fail", OnError::Fail),
@@ -170,7 +171,8 @@ impl<'n> Checker<'_, 'n> {
         };
         if node.as_str().is_some() {
             let name = self.decoder.name(node, &format!("`agent` of {what}"))?;
-            return Some(Selector::Match { name: Some(name), skill: None, tags: Vec::new() });
+            let (skill, tags, min_evidence) = (None, Vec::new(), None);
+            return Some(Selector::Match { name: Some(name), skill, tags, min_evidence });
         }
         if node.as_mapping().is_none() {
             self.decoder.expected(node, &format!("`agent` of {what}"), "a name or a mapping");
@@ -229,8 +231,12 @@ impl<'n> Checker<'_, 'n> {
                 tags.extend(self.decoder.name(item, &format!("a tag of the agent of {what}")));
             }
         }
+        let min_evidence = fields.get("min_evidence").and_then(|node| {
+            let tiers = Tier::ALL.map(|tier| (tier.as_str(), tier));
+            self.decoder.one_of(node, &format!("`min_evidence` of the agent of {what}"), &tiers)
+        });
         let selects = name.is_some() || skill.is_some() || !tags.is_empty();
-        selects.then_some(Selector::Match { name, skill, tags })
+        selects.then_some(Selector::Match { name, skill, tags, min_evidence })
     }
 
     /// Reads `outputs`, and the steps they read.

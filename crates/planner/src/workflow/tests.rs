@@ -169,8 +169,17 @@ fn every_kind_of_selector_is_read() {
         name: name.map(str::to_owned),
         skill: skill.map(str::to_owned),
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        min_evidence: None,
     };
     assert_eq!(agent("x"), matching(Some("x"), None, &[]));
+    for tier in registry::Tier::ALL {
+        let Selector::Match { min_evidence, .. } =
+            agent(&format!("{{name: x, min_evidence: {tier}}}"))
+        else {
+            panic!("it is by name")
+        };
+        assert_eq!(min_evidence, Some(tier));
+    }
     assert_eq!(
         agent("{name: x, skill: s, tags: [t, u]}"),
         matching(Some("x"), Some("s"), &["t", "u"])

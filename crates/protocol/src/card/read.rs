@@ -8,6 +8,9 @@ use crate::{
     v1::{AgentCard, Required as _},
 };
 
+/// How much is said of what is wrong with a field, in characters.
+const MAX_WHY: usize = 300;
+
 /// Reads a card out of its JSON.
 ///
 /// Unknown fields are ignored. `security`, as drafts of 1.0 called it, is read as
@@ -52,8 +55,17 @@ fn decode(object: &Map<String, Json>) -> Result<AgentCard, CardError> {
     let object = with_renamed_security(object);
     serde_path_to_error::deserialize(Json::Object(object)).map_err(|error| CardError::Field {
         path: error.path().to_string(),
-        why: error.inner().to_string(),
+        why: shortened(error.inner().to_string()),
     })
+}
+
+/// What is wrong may repeat the whole of a text that is no number.
+fn shortened(mut why: String) -> String {
+    if let Some((at, _)) = why.char_indices().nth(MAX_WHY) {
+        why.truncate(at);
+        why.push('…');
+    }
+    why
 }
 
 fn with_renamed_security(object: &Map<String, Json>) -> Map<String, Json> {

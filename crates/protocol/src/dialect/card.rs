@@ -32,8 +32,14 @@ pub(crate) fn read(card: &Object) -> Object {
         &version,
     )];
     if let Value::Array(others) = take(&mut card, "additionalInterfaces") {
-        for mut other in others {
-            let other = interface(other["url"].take(), other["transport"].take(), &version);
+        for other in others {
+            // What is no object stays, for the reader of 1.0 to refuse.
+            let other = edit(other, |it| {
+                let (url, transport) = (take(it, "url"), take(it, "transport"));
+                if let Value::Object(read) = interface(url, transport, &version) {
+                    *it = read;
+                }
+            });
             if !interfaces.contains(&other) {
                 interfaces.push(other);
             }

@@ -240,14 +240,21 @@ pub(super) fn push_config(value: Value) -> Value {
     edit(value, |object| {
         rename(object, "id", "taskId");
         let name = take(object, "name");
-        let named: Vec<&str> = name.as_str().unwrap_or_default().split('/').collect();
-        if let ["tasks", task, "pushNotificationConfigs", ..] = named[..] {
-            object.entry("taskId").or_insert(task.into());
-        }
         if let Value::Object(config) = webhook(take(object, "pushNotificationConfig")) {
             object.extend(config);
         }
+        if let Some(task) = task_of(name.as_str().unwrap_or_default(), text(object, "id")) {
+            let task = task.to_owned();
+            object.entry("taskId").or_insert(task.into());
+        }
     })
+}
+
+/// The Task in `tasks/TASK/pushNotificationConfigs/ID`; both ids may have slashes of their own.
+fn task_of<'a>(name: &'a str, id: &str) -> Option<&'a str> {
+    let rest = name.strip_prefix("tasks/")?;
+    let by_id = rest.strip_suffix(&format!("/pushNotificationConfigs/{id}"));
+    by_id.or_else(|| Some(rest.rsplit_once("/pushNotificationConfigs")?.0))
 }
 
 /// Reads a webhook registration by itself.

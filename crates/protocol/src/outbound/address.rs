@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use url::{Host, Url};
+
 use super::Policy;
 
 /// A block of addresses that a card, a redirect or a DNS answer must not lead us to.
@@ -103,6 +105,18 @@ fn find(table: &[Special], bits: u128, width: u32) -> Option<&'static str> {
 /// Everything outside 2000::/3 is unassigned: refused until it means something.
 fn outside_global_unicast(address: Ipv6Addr) -> Option<&'static str> {
     (address.segments()[0] & 0xe000 != 0x2000).then_some("unassigned")
+}
+
+/// Tells whether a URL says of itself that it leads to this machine: `localhost`, or a loopback
+/// address. What it leads to is judged at the moment of connecting all the same.
+#[must_use]
+pub fn is_on_this_machine(url: &str) -> bool {
+    let url = Url::parse(url).ok();
+    url.as_ref().and_then(Url::host).is_some_and(|host| match host {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    })
 }
 
 #[cfg(test)]
@@ -219,6 +233,16 @@ mod tests {
         }
         for shut in ["10.2.0.1", "10.0.255.255", "fd13::1", "127.0.0.1", "169.254.169.254"] {
             assert!(refused(&policy, shut).is_some(), "{shut}");
+        }
+    }
+
+    #[test]
+    fn a_url_says_whether_it_leads_to_this_machine() {
+        for near in ["http://127.0.0.1:1/", "http://localhost/", "http://[::1]:1/x"] {
+            assert!(is_on_this_machine(near), "{near}");
+        }
+        for far in ["https://a.test/", "http://localhost.a.test/", "http://10.0.0.1/", "no url"] {
+            assert!(!is_on_this_machine(far), "{far}");
         }
     }
 }

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use aws_lc_rs::{constant_time, hmac};
 use http::HeaderMap;
 use jiff::Timestamp;
-use jsonwebtoken::{Algorithm, DecodingKey, Validation, jwk::JwkSet};
+use jsonwebtoken::{DecodingKey, Validation, jwk::JwkSet};
 use serde_json::Value;
 
 use super::{
     SIGNATURE_HEADER, TOKEN_HEADER,
     sign::{Claims, hash},
 };
-use crate::{dialect::Dialect, operation::Operation, v1::StreamResponse};
+use crate::{dialect::Dialect, jwt, operation::Operation, v1::StreamResponse};
 
 /// The header with an HMAC of the body: `sha256=` and hexadecimal digits, as many webhooks have it.
 const HMAC_HEADER: &str = "x-hub-signature-256";
@@ -23,19 +23,6 @@ const EVENTS: [&str; 6] =
 
 /// How old or how far ahead a signature may be, in seconds; a JWT is remembered for twice that.
 const WINDOW: i64 = 300;
-
-/// Algorithms with which whoever can check a signature cannot make one.
-const ALGORITHMS: [Algorithm; 9] = [
-    Algorithm::ES256,
-    Algorithm::ES384,
-    Algorithm::RS256,
-    Algorithm::RS384,
-    Algorithm::RS512,
-    Algorithm::PS256,
-    Algorithm::PS384,
-    Algorithm::PS512,
-    Algorithm::EdDSA,
-];
 
 /// Checks notifications. What it is told to expect, every notification has to bring.
 #[derive(Default)]
@@ -274,7 +261,7 @@ fn jwt(headers: &HeaderMap) -> Option<&str> {
 fn claims(keys: &PublicKeys, jwt: &str) -> Result<Claims, Rejection> {
     let bad = |error: jsonwebtoken::errors::Error| Rejection::Jwt(error.to_string());
     let header = jsonwebtoken::decode_header(jwt).map_err(bad)?;
-    if !ALGORITHMS.contains(&header.alg) {
+    if !jwt::ASYMMETRIC.contains(&header.alg) {
         return Err(Rejection::Jwt("its algorithm needs a shared secret".to_owned()));
     }
     let key = keys.find(header.kid.as_deref());

@@ -38,8 +38,7 @@ pub(super) struct Card {
 
 impl Card {
     pub(super) fn new(service: Arc<dyn A2aService>, max_age: Duration) -> Card {
-        let cache_control = HeaderValue::try_from(format!("public, max-age={}", max_age.as_secs()))
-            .expect("digits and letters make a header value");
+        let cache_control = kept_for(max_age);
         Card { service, cache_control, last: Mutex::default(), is_for_older: false }
     }
 
@@ -87,7 +86,7 @@ impl Card {
                 return StatusCode::INTERNAL_SERVER_ERROR.into_response();
             }
         };
-        let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(Sha256::digest(&body)));
+        let tag = tag_of(&body);
         let modified = self.modified(&call.tenant, &tag);
         let headers = [
             (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
@@ -95,7 +94,7 @@ impl Card {
             (header::ETAG, header_value(&tag)),
             (header::LAST_MODIFIED, header_value(&http_date(modified))),
         ];
-        if is_known(&call.headers, &tag, modified) {
+        if is_known(&call.headers, &tag, Some(modified)) {
             return (StatusCode::NOT_MODIFIED, headers).into_response();
         }
         (headers, body).into_response()
@@ -136,8 +135,37 @@ fn call(request: Request, tenant: String) -> Call {
     }
 }
 
+/// Answers a GET with a document that everybody may see and caches may keep, as cards are answered: with
+/// its entity tag, and without the document for a caller that has it.
+pub fn document(
+    request: &HeaderMap,
+    media_type: &'static str,
+    max_age: Duration,
+    body: Bytes,
+) -> Response {
+    let tag = tag_of(&body);
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static(media_type)),
+        (header::CACHE_CONTROL, kept_for(max_age)),
+        (header::ETAG, header_value(&tag)),
+    ];
+    if is_known(request, &tag, None) {
+        return (StatusCode::NOT_MODIFIED, headers).into_response();
+    }
+    (headers, body).into_response()
+}
+
+fn kept_for(max_age: Duration) -> HeaderValue {
+    HeaderValue::try_from(format!("public, max-age={}", max_age.as_secs()))
+        .expect("digits and letters make a header value")
+}
+
+fn tag_of(body: &[u8]) -> String {
+    format!("\"{}\"", URL_SAFE_NO_PAD.encode(Sha256::digest(body)))
+}
+
 /// Whether the caller has this content already (RFC 9110 §13): tags decide before dates.
-fn is_known(headers: &HeaderMap, tag: &str, modified: Timestamp) -> bool {
+fn is_known(headers: &HeaderMap, tag: &str, modified: Option<Timestamp>) -> bool {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     if let Some(tags) = text(header::IF_NONE_MATCH) {
         return tags
@@ -147,7 +175,7 @@ fn is_known(headers: &HeaderMap, tag: &str, modified: Timestamp) -> bool {
     }
     let since = text(header::IF_MODIFIED_SINCE)
         .and_then(|date| DateTimeParser::new().parse_timestamp(date).ok());
-    since.is_some_and(|since| modified <= since)
+    since.zip(modified).is_some_and(|(since, modified)| modified <= since)
 }
 
 fn http_date(time: Timestamp) -> String {

@@ -7,7 +7,7 @@ use store::{Expect, Version};
 
 use super::{ApplyOptions, Change, Missed, Request, Step, Wanted, decide};
 use crate::record::Stored;
-use crate::{Curation, Decision, Details, Outcome, Policy, Trust};
+use crate::{Curation, Decision, Details, Outcome, Policy, Provenance, Trust};
 
 fn options(approve: bool) -> ApplyOptions {
     let at = Timestamp::from_second(1_800_000_000).unwrap();
@@ -39,7 +39,20 @@ fn wanted_card(name: &str, raw: Value) -> Wanted {
         details: Some(Details::default()),
         findings: Vec::new(),
         trust: Trust::default(),
+        source: None,
     }
+}
+
+/// The agent as somebody's catalog lists it.
+fn listed(name: &str, catalog: &str) -> Wanted {
+    let via = vec![format!("{catalog}/nested"), catalog.to_owned()];
+    let source = Provenance { asked: catalog.into(), via, identifier: None };
+    Wanted { source: Some(source), ..wanted(name) }
+}
+
+fn missed(label: &str, asked_url: &str, is_failure: bool) -> Missed {
+    let (label, asked_url, why) = (label.into(), asked_url.into(), "down".into());
+    Missed { label, name: None, asked_url, why, is_failure }
 }
 
 struct Directory(BTreeMap<String, Stored>);
@@ -59,12 +72,18 @@ impl Directory {
         wanted: &[Wanted],
         missed: &[Missed],
     ) -> Vec<(String, Outcome)> {
-        let options = options(approve);
-        let steps = decide(
-            &self.0,
-            &Request { wanted, missed, catalog, options: &options, policy: &Policy::default() },
-        );
-        steps.into_iter().map(|step| self.keep(step)).collect()
+        let (options, policy) = (options(approve), Policy::default());
+        let (options, policy, is_again) = (&options, &policy, false);
+        let request = Request { wanted, missed, catalog, options, policy, is_again };
+        decide(&self.0, &request).into_iter().map(|step| self.keep(step)).collect()
+    }
+
+    /// The same for agents whose cards were looked at again.
+    fn look_again(&mut self, wanted: &[Wanted]) -> Vec<(String, Outcome)> {
+        let (options, policy) = (options(false), Policy::default());
+        let (missed, catalog, options, policy) = (&[], None, &options, &policy);
+        let request = Request { wanted, missed, catalog, options, policy, is_again: true };
+        decide(&self.0, &request).into_iter().map(|step| self.keep(step)).collect()
     }
 
     fn keep(&mut self, step: Step) -> (String, Outcome) {
@@ -144,12 +163,13 @@ fn every_detail_that_changes_is_named() {
         priority: 1,
         credentials: vec![Credential::bearer(SecretSource::Env("TOKEN".into()))],
         origins: vec!["https://api.example".parse().unwrap()],
+        public: true,
     });
     other.url = "https://moved.example/card".into();
-    let what = ["url", "tags", "aliases", "owner", "notes", "priority", "credentials", "origins"]
-        .map(str::to_owned);
+    let what = "url tags aliases owner notes priority credentials origins public";
+    let what: Vec<String> = what.split(' ').map(str::to_owned).collect();
     let outcomes = directory.apply(Some("c"), false, &[other.clone()], &[]);
-    assert_eq!(outcomes, [outcome("a", Outcome::Changed(what.to_vec()))]);
+    assert_eq!(outcomes, [outcome("a", Outcome::Changed(what))]);
     assert_eq!(directory.0["a"].record.details, other.details.clone().unwrap());
     other.details = None;
     assert_eq!(
@@ -192,23 +212,71 @@ fn what_a_catalog_no_longer_lists_is_removed_and_nothing_else() {
 fn an_agent_that_cannot_be_read_this_time_stays_as_it_is() {
     let mut directory = Directory::with(Some("c"), true, &[wanted("a"), wanted("b")]);
     let missed = [
-        Missed {
-            label: "a".into(),
-            name: Some("a".into()),
-            asked_url: String::new(),
-            why: "down".into(),
-        },
-        Missed {
-            label: "https://b.example".into(),
-            name: None,
-            asked_url: "https://b.example".into(),
-            why: "down".into(),
-        },
+        Missed { name: Some("a".into()), ..missed("a", "", true) },
+        missed("https://b.example", "https://b.example", true),
     ];
     let outcomes = directory.apply(Some("c"), false, &[], &missed);
     let down = || Outcome::Failed("down".into());
     assert_eq!(outcomes, [outcome("a", down()), outcome("https://b.example", down())]);
     assert_eq!(directory.0.len(), 2);
+}
+
+#[test]
+fn what_somebody_else_lists_is_not_approved_by_a_flag() {
+    let mut directory = Directory::with(None, true, &[listed("a", "https://x.example")]);
+    assert_eq!(directory.standing("a"), Curation::Proposed);
+    assert_eq!(directory.0["a"].record.source, listed("a", "https://x.example").source);
+    // One that is asked for itself is, and it is still known where it was heard of.
+    directory.apply(None, true, &[wanted("a")], &[]);
+    assert_eq!(directory.standing("a"), Curation::Approved);
+    assert_eq!(directory.0["a"].record.source, listed("a", "https://x.example").source);
+}
+
+#[test]
+fn an_agent_of_our_own_stays_what_it_is_when_somebody_lists_it_too() {
+    let mut own = wanted("a");
+    own.details = Some(Details { tags: vec!["mine".into()], ..Details::default() });
+    let mut directory = Directory::with(None, false, &[own]);
+    let theirs = Details { tags: vec!["theirs".into()], public: true, ..Details::default() };
+    let theirs = Wanted {
+        asked_url: "https://x.example/a".into(),
+        details: Some(theirs),
+        ..listed("a", "https://x.example")
+    };
+    let outcomes = directory.apply(Some("c"), false, &[theirs], &[]);
+    assert_eq!(outcomes, [outcome("a", Outcome::Unchanged)]);
+    let record = &directory.0["a"].record;
+    assert_eq!((&record.source, &record.catalog), (&None, &None));
+    assert_eq!((record.details.tags.join(""), record.details.public), ("mine".into(), false));
+}
+
+#[test]
+fn an_agent_is_remembered_where_it_was_heard_of_first() {
+    let asked = |directory: &Directory| directory.0["a"].record.source.clone().unwrap().asked;
+    let mut directory = Directory::with(None, false, &[listed("a", "https://x.example")]);
+    let outcomes = directory.apply(None, false, &[listed("a", "https://y.example")], &[]);
+    assert_eq!(outcomes, [outcome("a", Outcome::Unchanged)]);
+    assert_eq!(asked(&directory), "https://x.example");
+    directory.apply(Some("c"), false, &[listed("a", "https://y.example")], &[]);
+    assert_eq!(asked(&directory), "https://y.example", "a file follows this one now");
+}
+
+#[test]
+fn a_catalog_that_cannot_be_read_says_nothing_of_its_agents() {
+    let list = [listed("a", "https://x.example"), listed("b", "https://y.example")];
+    for missing in ["https://x.example", "https://x.example/nested"] {
+        let mut directory = Directory::with(Some("c"), false, &list);
+        let missed = [missed("x", missing, true)];
+        directory.apply(Some("c"), false, &[], &missed);
+        assert_eq!(directory.0.keys().collect::<Vec<_>>(), ["a"], "{missing}");
+    }
+}
+
+#[test]
+fn what_is_no_agent_is_no_failure() {
+    let mut directory = Directory(BTreeMap::new());
+    let outcomes = directory.apply(None, false, &[], &[missed("tool", "", false)]);
+    assert_eq!(outcomes, [outcome("tool", Outcome::Ignored("down".into()))]);
 }
 
 #[test]
@@ -224,4 +292,17 @@ fn a_name_is_not_taken_over_by_another_agent() {
     let outcomes = directory.apply(None, true, &[wanted("n"), wanted("n")], &[]);
     assert_eq!(outcomes[0], outcome("n", Outcome::Added));
     assert!(matches!(&outcomes[1].1, Outcome::Failed(why) if why.contains("same list")));
+}
+
+#[test]
+fn what_was_removed_or_moved_while_it_was_looked_at_stays_so() {
+    let mut directory = Directory::with(None, false, &[wanted("a")]);
+    let failed = |why: &str| [outcome("a", Outcome::Failed(why.into()))];
+    assert_eq!(directory.look_again(&[wanted("a")]), [outcome("a", Outcome::Unchanged)]);
+    let moved = Wanted { asked_url: "https://moved.example".into(), ..wanted("a") };
+    let why = "it moved meanwhile; look at it once more";
+    assert_eq!(directory.look_again(&[moved]), failed(why));
+    directory.0.clear();
+    assert_eq!(directory.look_again(&[wanted("a")]), failed("it was removed meanwhile"));
+    assert!(directory.0.is_empty());
 }

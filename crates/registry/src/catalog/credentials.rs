@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use document::{Diagnostic, Entry as Field, Node, Value};
 use protocol::auth::{Credential, Flow, Issuer, Method, OAuthClient, Origin, SecretSource};
 
-use super::{Reader, folder_of};
+use super::Reader;
+use crate::brought::folder_of;
 
 const METHODS: [&str; 6] = ["api_key", "header", "basic", "bearer", "oauth2", "certificate"];
 const SOURCES: &str =

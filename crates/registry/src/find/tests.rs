@@ -264,13 +264,14 @@ fn a_change_of_standing_keeps_what_is_known_of_words() {
     let before = index(travel());
     let mut agent = (**before.by_name("hotels").unwrap()).clone();
     agent.curation = Curation::Rejected;
-    let after = before.replacing(Arc::new(agent.clone())).expect("only its standing is different");
+    let after =
+        before.replacing([Arc::new(agent.clone())]).expect("only its standing is different");
     assert_eq!(names(&after.find(&having(Facet::State, "rejected"))), ["hotels"]);
     assert_eq!(names(&before.find(&having(Facet::State, "rejected"))), [""; 0]);
     assert_eq!(names(&after.find(&text("hotel"))), ["hotels"]);
     assert_eq!(after.by_name("hotels").unwrap().curation, Curation::Rejected);
     agent.notes = Some("another word".into());
-    assert!(before.replacing(Arc::new(agent.clone())).is_none());
+    assert!(before.replacing([Arc::new(agent.clone())]).is_none());
     agent.name = "unheard of".into();
-    assert!(before.replacing(Arc::new(agent)).is_none());
+    assert!(before.replacing([Arc::new(agent)]).is_none());
 }

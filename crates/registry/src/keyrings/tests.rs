@@ -94,3 +94,15 @@ async fn what_is_stored_of_a_credential_is_where_its_secret_is_kept() {
     let expected = json!([{"scheme": null, "method": {"bearer": {"env": "PATH"}}}]);
     assert_eq!(stored["details"]["credentials"], expected);
 }
+
+#[tokio::test]
+async fn another_look_at_an_agent_leaves_its_keyring_and_other_credentials_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (registry, _keyrings) = keyrings(folder.path()).await;
+    let agent = Agent::clone(&*registry.get("it").unwrap());
+    let looked_at = Agent { tier: Some(crate::Tier::Valid), ..agent.clone() };
+    assert!(calls_the_same(&agent, &looked_at));
+    assert!(!calls_the_same(&agent, &Agent { access: Access::default(), ..agent.clone() }));
+    let digest = crate::CardDigest::of(&json!({}));
+    assert!(!calls_the_same(&agent, &Agent { digest, ..agent.clone() }));
+}

@@ -4,7 +4,7 @@ use document::{Diagnostic, Entry as Field, Limits, Node, Problems, Source, Value
 use protocol::signature::Keys;
 
 use super::{Pinned, Policy, Rule, Whence};
-use crate::catalog::folder_of;
+use crate::brought::{Beside, Brought};
 use crate::form::{Codes, Reader};
 use crate::{DriftClass, Tier};
 
@@ -17,12 +17,25 @@ const KEYS: [&str; 5] = ["keys", "approve", "keep_approval", "review_after_days"
 /// # Errors
 /// Everything the file is wrong about.
 pub fn read(source: Source) -> Result<Policy, Problems> {
+    let beside = source.clone();
+    read_beside(source, Beside::Folder(&beside))
+}
+
+/// Reads a policy that came from elsewhere, as [`read`].
+///
+/// # Errors
+/// Everything the file is wrong about.
+pub fn read_brought(brought: &Brought) -> Result<Policy, Problems> {
+    read_beside(brought.source.clone(), Beside::Brought(&brought.files))
+}
+
+fn read_beside(source: Source, beside: Beside<'_>) -> Result<Policy, Problems> {
     let root = match document::parse(&source, &Limits::default()) {
         Ok(root) => root,
         Err(diagnostics) => return Err(Problems { source_file: source, diagnostics }),
     };
     let mut reader = Reader::new(&source, CODES);
-    let policy = reader.policy(&root);
+    let policy = reader.policy(&root, beside);
     let diagnostics = reader.problems;
     if diagnostics.is_empty() {
         return Ok(policy);
@@ -31,7 +44,7 @@ pub fn read(source: Source) -> Result<Policy, Problems> {
 }
 
 impl Reader<'_> {
-    fn policy(&mut self, root: &Node) -> Policy {
+    fn policy(&mut self, root: &Node, beside: Beside<'_>) -> Policy {
         let mut policy = Policy::default();
         let Some(fields) = root.as_mapping() else {
             if !matches!(root.value, Value::Null) {
@@ -43,7 +56,7 @@ impl Reader<'_> {
         };
         for field in fields {
             match field.key.as_str() {
-                "keys" => policy.keys = self.keys(field),
+                "keys" => policy.keys = self.keys(field, beside),
                 "approve" => policy.approve = self.rules(field),
                 "keep_approval" => policy.keep_approval = self.classes(field),
                 "review_after_days" => policy.review_after_days = self.days(field),
@@ -55,20 +68,20 @@ impl Reader<'_> {
         policy
     }
 
-    fn keys(&mut self, field: &Field) -> BTreeMap<String, Pinned> {
+    fn keys(&mut self, field: &Field, beside: Beside<'_>) -> BTreeMap<String, Pinned> {
         let Some(named) = field.value.as_mapping() else {
             self.wrong_type(field, "a mapping from names to keys");
             return BTreeMap::new();
         };
-        let keys = named.iter().filter_map(|it| Some((it.key.clone(), self.pinned(it)?)));
+        let keys = named.iter().filter_map(|it| Some((it.key.clone(), self.pinned(it, beside)?)));
         keys.collect()
     }
 
-    fn pinned(&mut self, named: &Field) -> Option<Pinned> {
+    fn pinned(&mut self, named: &Field, beside: Beside<'_>) -> Option<Pinned> {
         let is_one = named.value.as_mapping().is_some_and(|fields| fields.len() == 1);
         let member = |key| named.value.entry(key).filter(|_| is_one);
         if let Some(file) = member("file") {
-            return self.key_file(file);
+            return self.key_file(file, beside);
         }
         if let Some(url) = member("url") {
             return self.key_url(url);
@@ -81,14 +94,13 @@ impl Reader<'_> {
         None
     }
 
-    fn key_file(&mut self, field: &Field) -> Option<Pinned> {
+    fn key_file(&mut self, field: &Field, beside: Beside<'_>) -> Option<Pinned> {
         let path = self.text(field)?;
-        let path = folder_of(self.source).join(path);
-        let shown = path.display().to_string();
-        match std::fs::read_to_string(&path) {
-            Ok(text) => self.checked(field, text, &shown),
-            Err(error) => {
-                self.bad(field, "policy::key", format!("`{shown}` cannot be read: {error}"));
+        match beside.read(&path, &Limits::default()) {
+            Ok(key) => self.checked(field, key.text().to_owned(), &beside.shown(&path)),
+            Err(problems) => {
+                let why = problems.diagnostics.into_iter().map(|it| it.message);
+                self.bad(field, "policy::key", why.collect::<Vec<_>>().join("; "));
                 None
             }
         }

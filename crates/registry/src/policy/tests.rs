@@ -77,7 +77,7 @@ fn everything_wrong_with_a_policy_is_said_at_once() {
         "keys:\n  none: {file: nowhere.pem}\n  odd: {url: nothing}\n  two: {file: a, url: b}\n\
          approve:\n  - signed_by: acme\n  - origin: nowhere\n  - evidence: much\n  - {}\n  - sign: x\n\
          keep_approval: [breaking, some]\nreview_after_days: 0\nsynonyms: [[one]]\nkey: 1\n"), @r"
-    policy.yaml:2:16 policy::key: `nowhere.pem` cannot be read: No such file or directory (os error 2)
+    policy.yaml:2:16 policy::key: `nowhere.pem` cannot be read: there is no such file
     policy.yaml:3:14 policy::key: `nothing` is not the URL of a key set
     policy.yaml:4:9 policy::wrong-type: `two` has to be `{file: PATH}`, `{url: https://…}` or `{text: KEY}`
     policy.yaml:7:13 policy::origin: `nowhere` names no origin; write scheme, host and port, as in `https://api.example.com:8443`

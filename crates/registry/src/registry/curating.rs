@@ -1,5 +1,6 @@
 //! What is decided about agents: by a person, by the rules, by the calendar.
 
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 
 use jiff::Timestamp;
@@ -48,6 +49,18 @@ impl Registry {
         .await
     }
 
+    /// Says whether others may learn of an agent, once it is approved.
+    ///
+    /// # Errors
+    /// [`RegistryError::UnknownAgent`], [`RegistryError::Store`], [`RegistryError::Contended`].
+    pub async fn publish(&self, name: &str, is_public: bool) -> Result<Record, RegistryError> {
+        self.change(name, |record| {
+            let before = std::mem::replace(&mut record.details.public, is_public);
+            Ok(before != is_public)
+        })
+        .await
+    }
+
     /// Gives an agent curator's tags, and takes some away.
     ///
     /// # Errors
@@ -61,10 +74,11 @@ impl Registry {
         self.change(name, |record| {
             let tags = &mut record.details.tags;
             let before = tags.clone();
-            let is_same = |a: &str, b: &str| fold(a) == fold(b);
-            tags.retain(|tag| !removed.iter().any(|it| is_same(it, tag)));
+            let gone: HashSet<String> = removed.iter().map(|tag| fold(tag)).collect();
+            tags.retain(|tag| !gone.contains(&fold(tag)));
+            let mut kept: HashSet<String> = tags.iter().map(|tag| fold(tag)).collect();
             for tag in added.iter().map(|tag| tag.trim()).filter(|tag| !tag.is_empty()) {
-                if !tags.iter().any(|it| is_same(it, tag)) {
+                if kept.insert(fold(tag)) {
                     tags.push(tag.to_owned());
                 }
             }
@@ -140,7 +154,7 @@ impl Registry {
         for _ in 0..TRIES {
             let mut changes = Vec::new();
             for row in self.rows(None).await? {
-                let Ok(Stored { mut record, version }) = Record::of_row(&row) else { continue };
+                let Ok(Stored { mut record, version }) = self.read(&row) else { continue };
                 let before = record.clone();
                 if is_checked {
                     self.check_again(&policy, &mut record, now).await;

@@ -100,6 +100,7 @@ async fn an_agent_is_added_by_url_and_is_still_there_after_a_restart() {
         let report = registry.add_url(&url, None, None, &options(true, false)).await.unwrap();
         assert_snapshot!(shown(&report, host, folder.path()), @"
         added     good-agent (approved)
+                  warning card::other-origin at /supportedInterfaces/0/url: the interface is on `http://127.0.0.1:9`, the card on `http://HOST`; approve it only when both belong to the same operator; credentials go there only when `origins` names it
         1 added, 0 changed, 0 unchanged, 0 removed
         ");
         let again = registry.add_url(&url, None, None, &options(true, false)).await.unwrap();
@@ -165,7 +166,9 @@ async fn a_catalog_is_applied_as_far_as_its_cards_can_be_had() {
     assert_snapshot!(format!("{before}page.json: REASON (FOLDER{after}"), @"
     added     bare (approved)
               error card::no-skills at /skills: the card names no skill; without skills the agent can only be selected by its name; its author has to add them
+              warning card::other-origin at /supportedInterfaces/0/url: the interface is on `http://127.0.0.1:9`, the card on `http://HOST`; approve it only when both belong to the same operator; credentials go there only when `origins` names it
     added     good (approved)
+              warning card::other-origin at /supportedInterfaces/0/url: the interface is on `http://127.0.0.1:9`, the card on `http://HOST`; approve it only when both belong to the same operator; credentials go there only when `origins` names it
     failed    http://HOST/page.json: REASON (FOLDER/catalog.yaml:6:3)
     added     inline (approved)
               error card::missing-field at /description (FOLDER/catalog.yaml:9:3): the required field `description` is missing or empty; the agent's author has to add it

@@ -1,6 +1,6 @@
 //! Cards as they were, and as they are now.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use store::{Batch, PageQuery, Row};
 
 use super::{Registry, Request};
@@ -10,7 +10,7 @@ use crate::versions::{CARDS, CardVersion, delete, prefix};
 use crate::{ApplyOptions, Drift, RegistryError, Report};
 
 /// How one version of a card differs from an earlier one.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Difference {
     /// The agent.
     pub name: String,
@@ -81,21 +81,22 @@ impl Registry {
         names: &[String],
         options: &ApplyOptions,
     ) -> Result<Report, RegistryError> {
-        let (index, policy) = (self.index(), self.policy());
+        let (index, policy, documents) = (self.index(), self.policy(), self.documents());
         let mut agents = Vec::new();
         let mut of_files = Vec::new();
         let all: Vec<String> = index.iter().map(|agent| agent.name.clone()).collect();
         for name in if names.is_empty() { &all } else { names } {
             let record = self.record(name).await?;
-            let again = Again { name: record.name, asked_url: record.asked_url };
+            let again = Again::of(&record);
             if again.asked_url.is_empty() { of_files.push(again) } else { agents.push(again) }
         }
-        let mut taken = intake::take_again(&agents, self.intake(&index, &policy)).await;
+        let mut taken = intake::take_again(&agents, self.intake(&index, &policy, &documents)).await;
         if !names.is_empty() {
             taken.missed.extend(of_files.into_iter().map(intake::nowhere));
         }
         let (wanted, missed) = (&*taken.wanted, &*taken.missed);
-        self.take_in(&Request { wanted, missed, catalog: None, options, policy: &policy }).await
+        let (catalog, policy, is_again) = (None, &*policy, true);
+        self.take_in(&Request { wanted, missed, catalog, options, policy, is_again }).await
     }
 
     /// Drops the versions of an agent that is gone.

@@ -141,6 +141,11 @@ impl Scopes {
         self.0.contains(&Scope::Admin) || self.0.contains(scope)
     }
 
+    /// Whether the agent directory may be read: who may change it may.
+    pub(crate) fn read_agents(&self) -> bool {
+        self.hold(&Scope::ReadAgents) || self.hold(&Scope::CurateAgents)
+    }
+
     /// Whether runs of a workflow may be started.
     pub(crate) fn start(&self, workflow: &str) -> bool {
         self.hold(&Scope::start(workflow)) || self.0.contains(&Scope::start(ANY))
@@ -189,6 +194,9 @@ mod tests {
         assert_eq!(may(&any), (true, true, true));
         assert_eq!(may(&admin), (true, true, true));
         assert_eq!(may(&none), (false, false, false));
+        assert!(none.read_agents() && admin.read_agents() && !any.read_agents());
+        assert!(scopes(&["agents:read"]).read_agents());
+        assert!(scopes(&["agents:curate"]).read_agents());
         assert!(
             !one.hold(&Scope::ReadRuns)
                 && none.hold(&Scope::ReadRuns)

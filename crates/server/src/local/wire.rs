@@ -13,15 +13,8 @@ use store::{
 
 use crate::access::KeyRecord;
 
-/// Tables that can be read from outside.
-const TABLES: [Table; 6] = [
-    executor::RUNS,
-    registry::AGENTS,
-    registry::CARDS,
-    registry::DIRECTORY,
-    crate::push::PUSH,
-    crate::access::KEYS,
-];
+/// Tables that can be read from outside, beside those of the directory.
+const TABLES: [Table; 3] = [executor::RUNS, crate::push::PUSH, crate::access::KEYS];
 
 /// A request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -196,7 +189,8 @@ impl From<StoreError> for Refusal {
 
 /// The table of a name, if it can be read from outside.
 pub(super) fn table(name: &str) -> Result<Table, Refusal> {
-    let found = TABLES.into_iter().find(|table| table.name() == name);
+    let mut tables = TABLES.into_iter().chain(registry::TABLES);
+    let found = tables.find(|table| table.name() == name);
     found.ok_or_else(|| Refusal::of_the_question(format!("there is no table `{name}`")))
 }
 

@@ -4,6 +4,7 @@ mod accounts;
 mod callbacks;
 mod chunks;
 mod declared;
+mod directory;
 mod dripping;
 mod listing;
 mod load;

@@ -7,7 +7,6 @@ use protocol::{client::Peer, v1::GetExtendedAgentCardRequest};
 use crate::{
     args::Args,
     command::card,
-    content::clean,
     failure::{Exit, Failure},
     output,
     place::Place,
@@ -28,7 +27,7 @@ pub(super) async fn show(args: &Args, place: &Place, name: &str) -> Result<Exit,
     if args.json {
         output::json(&card)?;
     } else {
-        card::print(&card, &clean(&format!("{}, extended", agent.url)));
+        card::print(&card, &format!("{}, extended", agent.url));
     }
     Ok(Exit::Ok)
 }

@@ -1,55 +1,72 @@
 //! Which agents there are: `agents list|search`.
 
-use std::sync::Arc;
-
 use anstream::{eprintln, println};
 use comfy_table::{Table, presets};
-use registry::{Agent, Facet, Filter, Found, Hit, Query, Registry};
+use registry::{Facet, Filter, Query, Tier};
 use serde_json::{Map, Value, json};
+use server::directory::wire::{AgentOut, FacetOut, HitOut, Listed};
 
+use super::probing;
 use crate::{
     args::{Args, FindArgs},
-    content::clean,
+    content::{brief, clean},
+    directory::Directory,
     failure::{Exit, Failure},
     output::{self, BOLD, DIM},
 };
 
-pub(super) fn list(args: &Args, registry: &Registry, find: &FindArgs) -> Result<Exit, Failure> {
-    let found = registry.index().find(&query("", find));
+pub(super) async fn list(
+    args: &Args,
+    directory: &Directory,
+    find: &FindArgs,
+) -> Result<Exit, Failure> {
+    let found = directory.find(query("", find)).await?;
     if args.json {
-        let agents: Vec<Value> = found.hits.iter().map(|hit| to_json(&hit.agent)).collect();
+        let agents: Vec<Value> = found.agents.iter().map(|hit| to_json(&hit.agent)).collect();
         return print_json(&agents, &found, find);
     }
-    if found.hits.is_empty() {
+    if found.agents.is_empty() {
         eprintln!("no agents; `convoke agents add URL --approve` takes one in");
     } else {
-        println!("{}", table(&found.hits).trim_fmt());
+        println!("{}", table(&found.agents).trim_fmt());
+        found.agents.iter().for_each(|hit| print_shortfall(&hit.agent));
     }
     print_rest(&found);
     Ok(Exit::Ok)
 }
 
-pub(super) fn search(
+pub(super) async fn search(
     args: &Args,
-    registry: &Registry,
+    directory: &Directory,
     words: &str,
     find: &FindArgs,
 ) -> Result<Exit, Failure> {
-    let found = registry.index().find(&query(words, find));
+    let found = directory.find(query(words, find)).await?;
     if args.json {
-        let hits: Vec<Value> = found.hits.iter().map(hit_json).collect();
+        let hits: Vec<Value> = found.agents.iter().map(hit_json).collect();
         return print_json(&hits, &found, find);
     }
-    if found.hits.is_empty() {
+    if found.agents.is_empty() {
         eprintln!("nothing found");
     }
-    for hit in &found.hits {
-        println!("{BOLD}{}{BOLD:#}  {}", clean(&hit.agent.name), hit.agent.curation);
-        println!("  {}", clean(&hit.agent.card.description));
-        println!("  {DIM}{}{DIM:#}", clean(&why(hit).join("; ")));
+    for hit in &found.agents {
+        println!("{BOLD}{}{BOLD:#}  {}", clean(&hit.agent.name), hit.agent.standing);
+        println!("  {}", brief(&hit.agent.description));
+        if let Some(seen) = &hit.agent.evidence {
+            println!("  {}", brief(&seen.to_string()));
+        }
+        println!("  {DIM}{}{DIM:#}", brief(&hit.why.join("; ")));
     }
     print_rest(&found);
     Ok(Exit::Ok)
+}
+
+/// What keeps an agent from being conformant, when it was looked at.
+fn print_shortfall(agent: &AgentOut) {
+    let short = agent.evidence.as_ref().filter(|seen| seen.tier < Some(Tier::Conformant));
+    if let Some(seen) = short {
+        println!("{DIM}{}{DIM:#} {}", clean(&agent.name), brief(&seen.to_string()));
+    }
 }
 
 fn query(words: &str, find: &FindArgs) -> Query {
@@ -85,65 +102,63 @@ fn query(words: &str, find: &FindArgs) -> Query {
 }
 
 /// A list as before, or an object where there is more to say than the list.
-fn print_json(agents: &[Value], found: &Found, find: &FindArgs) -> Result<Exit, Failure> {
+fn print_json(agents: &[Value], found: &Listed, find: &FindArgs) -> Result<Exit, Failure> {
     if !find.facets {
         output::json(&agents)?;
         return Ok(Exit::Ok);
     }
-    let facets = found.counts.iter().map(|(facet, values)| {
-        let values = values.iter().map(|(value, count)| (value.clone(), json!(count)));
-        (facet.to_string(), Value::Object(values.collect()))
+    let facets = found.facets.iter().map(|FacetOut { facet, values }| {
+        let values = values.iter().map(|it| (it.value.clone(), json!(it.count)));
+        (facet.clone(), Value::Object(values.collect()))
     });
     let facets: Map<String, Value> = facets.collect();
     output::json(&json!({ "agents": agents, "total": found.total, "facets": facets }))?;
     Ok(Exit::Ok)
 }
 
-fn print_rest(found: &Found) {
-    if found.hits.len() < found.total {
-        eprintln!("{DIM}{} of {}{DIM:#}", found.hits.len(), found.total);
+fn print_rest(found: &Listed) {
+    if found.agents.len() < found.total {
+        eprintln!("{DIM}{} of {}{DIM:#}", found.agents.len(), found.total);
     }
-    for (facet, values) in &found.counts {
+    for FacetOut { facet, values } in &found.facets {
         let values: Vec<String> =
-            values.iter().map(|(value, count)| format!("{} {count}", clean(value))).collect();
+            values.iter().map(|it| format!("{} {}", brief(&it.value), it.count)).collect();
         println!("{DIM}{facet}{DIM:#} {}", values.join(", "));
     }
 }
 
-fn table(hits: &[Hit]) -> Table {
+fn table(hits: &[HitOut]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["AGENT", "STANDING", "TAGS", "URL"]);
-    for Hit { agent, .. } in hits {
-        let tags: Vec<String> = agent.all_tags().into_iter().collect();
+    table.set_header(["AGENT", "STANDING", "EVIDENCE", "TAGS", "URL"]);
+    for HitOut { agent, .. } in hits {
+        let tags: Vec<&str> = agent.tags.iter().map(String::as_str).collect();
         table.add_row([
             clean(&agent.name),
-            agent.curation.to_string(),
-            clean(&tags.join(", ")),
-            clean(&agent.url),
+            agent.standing.to_string(),
+            probing::word(agent.evidence.as_ref()),
+            brief(&tags.join(", ")),
+            brief(&agent.url),
         ]);
     }
     table
 }
 
-fn hit_json(hit: &Hit) -> Value {
-    json!({ "agent": to_json(&hit.agent), "score": hit.score, "why": why(hit) })
+fn hit_json(hit: &HitOut) -> Value {
+    json!({ "agent": to_json(&hit.agent), "score": hit.score, "why": hit.why })
 }
 
-fn why(hit: &Hit) -> Vec<String> {
-    hit.matches.iter().map(ToString::to_string).collect()
-}
-
-fn to_json(agent: &Arc<Agent>) -> Value {
+fn to_json(agent: &AgentOut) -> Value {
     json!({
         "name": agent.name,
-        "standing": agent.curation,
+        "standing": agent.standing,
         "signed": agent.signed,
-        "evidence": agent.tier,
+        "evidence": agent.evidence.as_ref().and_then(|seen| seen.tier),
+        "seen": agent.evidence,
         "url": agent.url,
         "digest": agent.digest.to_string(),
-        "tags": agent.all_tags(),
-        "skills": agent.card.skills.iter().map(|skill| &skill.id).collect::<Vec<_>>(),
-        "description": agent.card.description,
+        "tags": agent.tags,
+        "skills": agent.skills,
+        "description": agent.description,
     })
 }

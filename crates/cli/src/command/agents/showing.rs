@@ -1,37 +1,42 @@
 //! All that is known of an agent: `agents show`.
 
 use anstream::println;
-use registry::{Record, Registry};
+use jiff::Timestamp;
+use registry::Record;
+use server::directory::wire::EvidenceOut;
 
-use super::card;
+use super::{card, probing};
 use crate::{
     args::Args,
-    content::clean,
+    content::{brief, clean},
+    directory::Directory,
     failure::{Exit, Failure},
     output::{self, BOLD, DIM},
 };
 
-pub(super) async fn show(args: &Args, registry: &Registry, name: &str) -> Result<Exit, Failure> {
-    let record = registry.record(name).await?;
+pub(super) async fn show(args: &Args, directory: &Directory, name: &str) -> Result<Exit, Failure> {
+    let (record, evidence) = directory.record(name).await?;
     if args.json {
-        output::json(&record)?;
+        let mut json = serde_json::to_value(&record).map_err(Failure::work)?;
+        json["evidence"] = serde_json::to_value(&evidence).map_err(Failure::work)?;
+        output::json(&json)?;
         return Ok(Exit::Ok);
     }
     let origin = if record.url.is_empty() { "a file" } else { record.url.as_str() };
-    card::print(&record.read_card()?, &clean(origin));
-    print_curation(&record);
+    card::print(&record.read_card()?, origin);
+    print_curation(&record, &evidence);
     Ok(Exit::Ok)
 }
 
-fn print_curation(record: &Record) {
-    println!("\n{BOLD}{}{BOLD:#} {}", clean(&record.name), record.standing());
+fn print_curation(record: &Record, evidence: &EvidenceOut) {
+    println!("\n{BOLD}{}{BOLD:#} {}", clean(&record.name), record.standing_at(Timestamp::now()));
     println!("  {DIM}digest{DIM:#} {} {DIM}since{DIM:#} {}", record.digest, record.card_since);
     let details = &record.details;
     let lists = [("tags", details.tags.join(", ")), ("aliases", details.aliases.join(", "))];
     let texts = [("owner", details.owner.clone()), ("notes", details.notes.clone())]
         .map(|(name, text)| (name, text.unwrap_or_default()));
     for (name, text) in lists.into_iter().chain(texts).filter(|(_, text)| !text.is_empty()) {
-        println!("  {DIM}{name}{DIM:#} {}", clean(&text));
+        println!("  {DIM}{name}{DIM:#} {}", brief(&text));
     }
     for credential in &details.credentials {
         println!("  {DIM}credential{DIM:#} {}", clean(&credential.to_string()));
@@ -39,7 +44,14 @@ fn print_curation(record: &Record) {
     for origin in &details.origins {
         println!("  {DIM}credentials also go to{DIM:#} {origin}");
     }
+    if details.public {
+        println!("  {DIM}public{DIM:#} others may learn of it while it is approved");
+    }
+    if let Some(source) = &record.source {
+        println!("  {DIM}listed by{DIM:#} {}", clean(&source.to_string()));
+    }
     print_trust(record);
+    probing::print_evidence(evidence);
     for change in record.history.changes() {
         let why =
             if change.by.why.is_empty() { String::new() } else { format!(": {}", change.by.why) };
@@ -48,16 +60,16 @@ fn print_curation(record: &Record) {
             change.by.at.strftime("%Y-%m-%d %H:%M:%SZ"),
             change.to,
             clean(&change.by.who),
-            clean(&why)
+            brief(&why)
         );
     }
 }
 
 fn print_trust(record: &Record) {
     let by = record.trust.signer.as_ref().map(|signer| format!(" by {signer}")).unwrap_or_default();
-    println!("  {DIM}signatures{DIM:#} {}{}", record.trust.signed, clean(&by));
+    println!("  {DIM}signatures{DIM:#} {}{}", record.trust.signed, brief(&by));
     for flaw in &record.trust.flaws {
-        println!("    {}", clean(flaw));
+        println!("    {}", brief(flaw));
     }
     let drift = record.drift.as_ref().map(|drift| format!(", {}", drift.class().as_str()));
     println!("  {DIM}card version{DIM:#} {}{}", record.version, drift.unwrap_or_default());

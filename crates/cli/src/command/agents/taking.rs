@@ -4,13 +4,14 @@ use std::path::Path;
 
 use anstream::{eprintln, println};
 use document::{Limits, Source};
-use registry::{ApplyOptions, Curation, Registry, Report};
+use registry::{ApplyOptions, Curation, Report};
 use serde_json::{Value, json};
 
 use super::deciding::decision;
 use crate::{
     args::Args,
     content::clean,
+    directory::{Directory, Taken},
     failure::{Exit, Failure},
     output::{self, DIM},
     workflow_file,
@@ -18,40 +19,40 @@ use crate::{
 
 pub(super) async fn add(
     args: &Args,
-    registry: &Registry,
+    directory: &Directory,
     from: &str,
     name: Option<&str>,
     approve: bool,
 ) -> Result<Exit, Failure> {
     let options = options(approve, false);
     if from.contains("://") {
-        let report = registry.add_url(from, name, None, &options).await?;
-        return print(args, &report);
+        let report = directory.take(Taken::Url(from, name), &options).await?;
+        return print(args, &report, approve);
     }
     if name.is_some() {
         return Err(Failure::usage("--name goes with a URL; in a file, the catalog gives names"));
     }
-    print(args, &registry.add_file(read(from)?, &options).await?)
+    print(args, &directory.take(Taken::File(read(from)?), &options).await?, approve)
 }
 
 pub(super) async fn apply(
     args: &Args,
-    registry: &Registry,
+    directory: &Directory,
     file: &Path,
     approve: bool,
     dry_run: bool,
 ) -> Result<Exit, Failure> {
     let source = workflow_file::read(file)?;
-    print(args, &registry.apply(source, &options(approve, dry_run)).await?)
+    print(args, &directory.take(Taken::Catalog(source), &options(approve, dry_run)).await?, approve)
 }
 
 pub(super) async fn refresh(
     args: &Args,
-    registry: &Registry,
+    directory: &Directory,
     names: &[String],
     dry_run: bool,
 ) -> Result<Exit, Failure> {
-    print(args, &registry.refresh(names, &options(false, dry_run)).await?)
+    print(args, &directory.refresh(names, &options(false, dry_run)).await?, false)
 }
 
 /// The file of a path, or what comes through stdin.
@@ -67,14 +68,18 @@ pub(super) fn options(approve: bool, dry_run: bool) -> ApplyOptions {
     ApplyOptions { approve, dry_run, by: decision(None) }
 }
 
-fn print(args: &Args, report: &Report) -> Result<Exit, Failure> {
+fn print(args: &Args, report: &Report, was_approve_asked: bool) -> Result<Exit, Failure> {
     if args.json {
         output::json(&to_json(report))?;
     } else {
         println!("{}", clean(&report.to_string()));
         let waiting = report.agents.iter().any(|agent| agent.standing == Some(Curation::Proposed));
         if waiting {
-            eprintln!("{DIM}proposed agents wait for `convoke agents approve NAME`{DIM:#}");
+            let but = match was_approve_asked {
+                true => "; --approve leaves what somebody else's catalog lists to you",
+                false => "",
+            };
+            eprintln!("{DIM}proposed agents wait for `convoke agents approve NAME`{but}{DIM:#}");
         }
     }
     Ok(if report.is_complete() { Exit::Ok } else { Exit::WorkFailed })
@@ -88,6 +93,7 @@ fn to_json(report: &Report) -> Value {
             json!({
                 "name": agent.name,
                 "outcome": agent.outcome.word(),
+                "why": agent.outcome.why(),
                 "standing": agent.standing,
                 "findings": agent.findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
             })

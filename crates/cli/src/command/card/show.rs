@@ -11,7 +11,7 @@ use super::{Received, check, outbound, pinned, receive, verify};
 use crate::{
     agent,
     args::{AgentArgs, Args, CallArgs},
-    content::clean,
+    content::brief,
     failure::{Exit, Failure},
     output::{self, BOLD, DIM},
 };
@@ -67,18 +67,18 @@ async fn tell(
 
 /// Prints a card for a person.
 pub(crate) fn print(card: &AgentCard, origin: &str) {
-    println!("{BOLD}{}{BOLD:#} {}", clean(&card.name), clean(&card.version));
-    println!("{}", clean(&card.description));
-    println!("{DIM}card{DIM:#} {origin}");
+    println!("{BOLD}{}{BOLD:#} {}", brief(&card.name), brief(&card.version));
+    println!("{}", brief(&card.description));
+    println!("{DIM}card{DIM:#} {}", brief(origin));
     if let Some(provider) = &card.provider {
-        println!("{DIM}provider{DIM:#} {} {}", clean(&provider.organization), clean(&provider.url));
+        println!("{DIM}provider{DIM:#} {} {}", brief(&provider.organization), brief(&provider.url));
     }
     for interface in &card.supported_interfaces {
         println!(
             "{DIM}interface{DIM:#} {} {} {}",
-            clean(&interface.protocol_binding),
-            clean(&interface.protocol_version),
-            clean(&interface.url)
+            brief(&interface.protocol_binding),
+            brief(&interface.protocol_version),
+            brief(&interface.url)
         );
     }
     if let Some(can) = &card.capabilities {
@@ -92,9 +92,8 @@ pub(crate) fn print(card: &AgentCard, origin: &str) {
         println!("{DIM}capabilities{DIM:#} {}", named.join(", "));
     }
     for skill in &card.skills {
-        let tags: Vec<String> = skill.tags.iter().map(|tag| clean(tag)).collect();
-        println!("\n{BOLD}{}{BOLD:#}  {}", clean(&skill.id), clean(&skill.name));
-        println!("  {}", clean(&skill.description));
-        println!("  {DIM}tags{DIM:#} {}", tags.join(", "));
+        println!("\n{BOLD}{}{BOLD:#}  {}", brief(&skill.id), brief(&skill.name));
+        println!("  {}", brief(&skill.description));
+        println!("  {DIM}tags{DIM:#} {}", brief(&skill.tags.join(", ")));
     }
 }

@@ -629,7 +629,7 @@ fn a_selector_names_something_and_takes_no_expression() {
     a tag of the agent of step `a` is empty; give a name, or take the key away
     a tag of the agent of step `a` takes no expression; write the text itself
     `tags` of the agent of step `a` must be a list of strings, not a string; write it as a list: `[travel]`
-    `any_tags` is not a key of `agent` of step `a`; known keys: name, skill, tags, url, same_as
+    `any_tags` is not a key of `agent` of step `a`; known keys: name, skill, tags, min_evidence, url, same_as
     the URL of step `a` holds credentials; take `user:password@` out of it
     `http://x:99999` is not the URL of an agent; write it in full, as in `https://agents.example.com`
     `http://[::1` is not the URL of an agent; write it in full, as in `https://agents.example.com`

@@ -1,7 +1,7 @@
 use std::sync::{Arc, RwLock};
 
 use http::{HeaderMap, HeaderValue, header};
-use jsonwebtoken::{EncodingKey, Header};
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::json;
 
 use super::*;

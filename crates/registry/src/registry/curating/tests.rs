@@ -303,6 +303,23 @@ async fn an_approval_expires_on_its_day_and_only_a_person_renews_it() {
 }
 
 #[tokio::test]
+async fn an_approval_that_is_over_binds_nothing_even_before_it_is_taken_back() {
+    let scene = Scene::added(true).await;
+    let now = Timestamp::now();
+    for (due, standing) in [
+        (now + SignedDuration::from_hours(1), Curation::Approved),
+        (now - SignedDuration::from_secs(1), Curation::Proposed),
+    ] {
+        scene.registry.review_by("it", Some(due)).await.unwrap();
+        scene.registry.reload().await.unwrap();
+        assert_eq!(scene.registry.get("it").unwrap().curation, standing);
+        assert_eq!(scene.record().await.standing_at(now), standing);
+    }
+    assert_eq!(scene.record().await.standing(), Curation::Approved, "nothing was written");
+    assert_eq!(scene.registry.review(now).await.unwrap(), ["it"]);
+}
+
+#[tokio::test]
 async fn versions_are_kept_compared_and_forgotten_with_their_agent() {
     let scene = Scene::added(true).await;
     for number in 2..=25 {

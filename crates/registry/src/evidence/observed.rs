@@ -1,0 +1,199 @@
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use store::{AccountId, Expect, Row, Table, Tags, Write};
+
+use super::Tier;
+use crate::RegistryError;
+
+/// Where the results of probes are kept, a row for each agent.
+pub(crate) const EVIDENCE: Table = Table::new("agent_evidence");
+
+/// Where the outcomes of work are kept, [`MOST_OUTCOMES`] rows for each agent.
+pub(crate) const OUTCOMES: Table = Table::new("agent_outcomes");
+
+/// How many results of probes are kept of an agent.
+pub const MOST_PROBES: usize = 20;
+
+/// How many outcomes of work are kept of an agent.
+pub const MOST_OUTCOMES: u64 = 64;
+
+/// What one probe of an agent showed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Probed {
+    /// When.
+    pub at: Timestamp,
+    /// Until when it counts.
+    pub fresh_until: Timestamp,
+    /// How far it came; `None` when the agent could not be reached.
+    pub tier: Option<Tier>,
+    /// Whether nothing spoke against the agent but that it was not reached, or not in time.
+    pub is_silent: bool,
+    /// What kept it from more; nothing for a conformant one.
+    pub shortfalls: Vec<Shortfall>,
+    /// How long the probe took.
+    pub took: Duration,
+}
+
+/// One thing a probe expected and did not find.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Shortfall {
+    /// What was looked at, such as `GetTask of an unknown id over JSONRPC 1.0`.
+    pub what: String,
+    /// What came instead.
+    pub why: String,
+    /// Whether nothing came: it may be better at another time.
+    pub is_silent: bool,
+}
+
+impl Shortfall {
+    /// What was looked at and what came instead, which may be the agent's own words.
+    pub(crate) fn new(what: &str, why: &str, is_silent: bool) -> Self {
+        Self { what: tame(what), why: tame(why), is_silent }
+    }
+}
+
+/// How much is kept of words that may be an agent's own, in characters.
+const MAX_WORDS: usize = 500;
+
+/// Words of a stranger as they are kept: in one line, and not too many.
+pub(crate) fn tame(words: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    words.chars().map(plain).take(MAX_WORDS).collect()
+}
+
+impl std::fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.what, self.why)
+    }
+}
+
+/// How one attempt of a step of our runs ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Work {
+    /// Counts the attempts at the agent.
+    pub number: u64,
+    /// When it ended.
+    pub at: Timestamp,
+    /// Until when it says that the agent is there.
+    pub fresh_until: Timestamp,
+    /// Until when it proves something.
+    pub counts_until: Timestamp,
+    /// The run, for people.
+    pub run: String,
+    /// Its step, for people.
+    pub step: String,
+    /// The skill that the step asked for, when it asked for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<String>,
+    /// Why it failed; nothing when it completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Everything that is kept of what was observed of one agent.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Observed {
+    pub(crate) probes: Probes,
+    /// Oldest first.
+    pub(crate) work: VecDeque<Work>,
+}
+
+/// The results of probes: what is kept in one row.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Probes {
+    /// The form of the row; 1 is the only one so far.
+    v: u32,
+    /// Since when the probes of the newest tier have had it, which may be before the oldest one kept.
+    pub(crate) since: Timestamp,
+    /// Oldest first.
+    pub(crate) recent: VecDeque<Probed>,
+}
+
+impl Probes {
+    /// Adds the newest result.
+    pub(crate) fn add(&mut self, probed: Probed) {
+        self.v = 1;
+        if self.recent.back().is_none_or(|last| last.tier != probed.tier) {
+            self.since = probed.at;
+        }
+        self.recent.push_back(probed);
+        while self.recent.len() > MOST_PROBES {
+            self.recent.pop_front();
+        }
+    }
+
+    pub(crate) fn of_row(row: &Row) -> Result<Self, RegistryError> {
+        let damaged = |why: String| RegistryError::Damaged { name: row.key.clone(), why };
+        let probes: Self =
+            serde_json::from_slice(&row.value).map_err(|error| damaged(error.to_string()))?;
+        match probes.v {
+            1 => Ok(probes),
+            v => Err(damaged(format!("the form {v} of its evidence is of a later Convoke"))),
+        }
+    }
+
+    pub(crate) fn write(&self, account: &AccountId, name: &str) -> Write {
+        let value = serde_json::to_vec(self).expect("evidence has only text keys");
+        put(account, EVIDENCE, name.to_owned(), String::new(), value)
+    }
+}
+
+impl Work {
+    /// The agent and the outcome that a row holds.
+    pub(crate) fn of_row(row: &Row) -> Result<(&str, Self), RegistryError> {
+        let damaged = |why: String| RegistryError::Damaged { name: row.key.clone(), why };
+        let (name, _) = row.key.split_once('/').ok_or_else(|| damaged("no agent".to_owned()))?;
+        let work =
+            serde_json::from_slice(&row.value).map_err(|error| damaged(error.to_string()))?;
+        Ok((name, work))
+    }
+
+    /// The write that keeps it in place of the oldest.
+    pub(crate) fn write(&self, account: &AccountId, name: &str) -> Write {
+        let value = serde_json::to_vec(self).expect("an outcome has only text keys");
+        put(account, OUTCOMES, slot(name, self.number), self.at.to_string(), value)
+    }
+}
+
+impl Observed {
+    /// Adds the outcome of the newest work.
+    pub(crate) fn add_work(&mut self, work: Work) {
+        self.work.push_back(work);
+        while self.work.len() as u64 > MOST_OUTCOMES {
+            self.work.pop_front();
+        }
+    }
+}
+
+/// The writes that forget all work of an agent.
+pub(crate) fn forget_outcomes(account: &AccountId, name: &str) -> impl Iterator<Item = Write> {
+    let key = |number| slot(name, number);
+    (0..MOST_OUTCOMES).map(key).map(|key| Write::Delete {
+        account: account.clone(),
+        table: OUTCOMES,
+        key,
+        expect: Expect::Any,
+    })
+}
+
+/// One of the places that the outcomes of an agent take in turn.
+fn slot(name: &str, number: u64) -> String {
+    format!("{name}/{:02}", number % MOST_OUTCOMES)
+}
+
+fn put(account: &AccountId, table: Table, key: String, sort: String, value: Vec<u8>) -> Write {
+    Write::Put {
+        account: account.clone(),
+        table,
+        key,
+        sort,
+        tags: Tags::default(),
+        value: value.into(),
+        expect: Expect::Any,
+    }
+}

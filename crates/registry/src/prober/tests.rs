@@ -1,0 +1,199 @@
+use std::time::Duration;
+
+use document::Source;
+use jiff::SignedDuration;
+use protocol::auth::Vault;
+use protocol::outbound::Policy;
+use serde_json::{Value, json};
+use store::{OpenOptions, SqliteStore};
+use tempfile::TempDir;
+
+use super::*;
+use crate::{ApplyOptions, Decision};
+
+fn decision(at: Timestamp) -> Decision {
+    Decision { who: "ada".into(), why: String::new(), at }
+}
+
+fn card(name: &str, url: &str) -> Value {
+    json!({
+        "name": name, "description": "Works.", "version": "1", "capabilities": {},
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "skills": [{"id": "work", "name": "Work", "description": "Works.", "tags": ["work"]}]
+    })
+}
+
+async fn open(folder: &TempDir) -> Registry {
+    let store = SqliteStore::open(folder.path(), OpenOptions::default()).unwrap();
+    let outbound = Outbound::new(Policy::loopback()).unwrap();
+    Registry::open(Arc::new(store), outbound, "me".into()).await.unwrap()
+}
+
+/// Rounds over a directory of these cards, which came from a file.
+async fn rounds(cards: &[Value], settings: EvidenceSettings) -> (TempDir, Rounds) {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = open(&folder).await;
+    let source = Source::new("cards.json", &json!(cards).to_string());
+    let by = decision(Timestamp::now());
+    let options = ApplyOptions { approve: true, dry_run: false, by };
+    assert!(registry.add_file(source, &options).await.unwrap().is_complete());
+    let (registry, outbound) = (Arc::new(registry), Outbound::new(Policy::loopback()).unwrap());
+    let keyrings = Keyrings::new(Arc::clone(&registry), outbound.clone(), Vault::none());
+    (folder, Rounds::new(Prober::new(registry, keyrings, outbound, settings)))
+}
+
+/// Five agents, each at a port that nobody listens on.
+fn apart() -> Vec<Value> {
+    (1..=5).map(|n| card(&format!("a{n}"), &format!("http://127.0.0.1:{n}/"))).collect()
+}
+
+fn result(at: Timestamp, tier: Option<Tier>) -> Probed {
+    let fresh_until = at + SignedDuration::from_hours(1);
+    let (is_silent, shortfalls, took) = (tier.is_none(), Vec::new(), Duration::ZERO);
+    Probed { at, fresh_until, tier, is_silent, shortfalls, took }
+}
+
+const INTERVAL: Duration = Duration::from_secs(100);
+
+#[tokio::test]
+async fn no_more_are_probed_at_once_than_the_settings_and_their_hosts_allow() {
+    let settings = EvidenceSettings { at_once: 3, ..EvidenceSettings::default() };
+    let (_folder, mut rounds) = rounds(&apart(), settings).await;
+    rounds.waiting = rounds.prober.registry.list();
+    rounds.start();
+    assert_eq!((rounds.running.len(), rounds.waiting.len()), (3, 2));
+    rounds.end_one().await.unwrap();
+    rounds.start();
+    assert_eq!((rounds.running.len(), rounds.waiting.len()), (3, 1));
+
+    let at_one: Vec<Value> =
+        (1..=5).map(|n| card(&format!("a{n}"), &format!("http://127.0.0.1:1/{n}"))).collect();
+    let (_folder, mut rounds) = self::rounds(&at_one, settings).await;
+    rounds.waiting = rounds.prober.registry.list();
+    rounds.start();
+    assert_eq!((rounds.running.len(), rounds.waiting.len()), (PER_HOST, 3));
+}
+
+#[tokio::test]
+async fn without_an_interval_nothing_is_probed() {
+    let settings = EvidenceSettings { interval: None, ..EvidenceSettings::default() };
+    let (_folder, rounds) = rounds(&apart(), settings).await;
+    let run = tokio::time::timeout(Duration::from_secs(60), rounds.prober.clone().run()).await;
+    run.expect("it has nothing to do");
+    assert!(rounds.prober.registry.list().iter().all(|agent| agent.seen.is_none()));
+}
+
+#[tokio::test]
+async fn an_agent_is_due_within_an_interval_and_later_while_it_is_not_reached() {
+    let (_folder, rounds) = rounds(&apart(), EvidenceSettings::default()).await;
+    let registry = &rounds.prober.registry;
+    let (now, whole) = (Timestamp::now(), SignedDuration::from_secs(100));
+    let soon = rounds.first("a1", INTERVAL, now).duration_since(now);
+    assert!(soon <= SignedDuration::try_from(SETTLING).unwrap(), "{soon}");
+    registry.keep_probe("a1", result(now, Some(Tier::Conformant))).await.unwrap();
+    let first = rounds.first("a1", INTERVAL, now).duration_since(now);
+    assert!(first > whole / 2 && first < whole, "{first}");
+    let mut longest = SignedDuration::ZERO;
+    for _ in 0..6 {
+        registry.keep_probe("a1", result(now, None)).await.unwrap();
+        let pause = rounds.next("a1", INTERVAL, now).duration_since(now);
+        assert!(pause > SignedDuration::ZERO && pause < whole * 4, "{pause}");
+        longest = pause;
+    }
+    assert!(longest > whole * 3, "{longest}");
+    let _never = rounds.next("a1", Duration::MAX, Timestamp::MAX);
+    registry.keep_probe("a1", result(now, Some(Tier::Valid))).await.unwrap();
+    assert!(rounds.next("a1", INTERVAL, now).duration_since(now) < whole);
+}
+
+#[tokio::test]
+async fn what_is_out_of_use_is_not_probed_by_itself() {
+    let (_folder, mut rounds) = rounds(&apart(), EvidenceSettings::default()).await;
+    let by = decision(Timestamp::now());
+    let registry = Arc::clone(&rounds.prober.registry);
+    registry.transition("a1", Curation::Suspended, &by).await.unwrap();
+    registry.transition("a2", Curation::Deprecated, &by).await.unwrap();
+    assert_eq!(rounds.prober.watched(), ["a2", "a3", "a4", "a5"]);
+    let now = Timestamp::now();
+    rounds.find_due(INTERVAL, now);
+    assert!(rounds.waiting.is_empty(), "a start is not a burst");
+    rounds.find_due(INTERVAL, now + SignedDuration::from_secs(31));
+    let mut due: Vec<&str> = rounds.waiting.iter().map(|agent| agent.name.as_str()).collect();
+    due.sort_unstable();
+    assert_eq!(due, ["a2", "a3", "a4", "a5"]);
+}
+
+#[tokio::test]
+async fn what_was_seen_is_kept_and_goes_with_its_agent() {
+    let (folder, rounds) = rounds(&apart(), EvidenceSettings::default()).await;
+    let registry = &rounds.prober.registry;
+    let seen = registry.seen("a1");
+    assert_eq!(seen, None);
+    let probed = result(Timestamp::now(), Some(Tier::Conformant));
+    for name in ["a1", "a2"] {
+        registry.keep_probe(name, probed.clone()).await.unwrap();
+    }
+    assert_eq!(registry.get("a1").unwrap().tier, Some(Tier::Conformant));
+    registry.reload().await.unwrap();
+    assert_eq!(registry.get("a1").unwrap().tier, Some(Tier::Conformant), "it was stored");
+    assert_eq!(registry.probes("a1"), [probed]);
+    assert_eq!(registry.record("a1").await.unwrap().tier, Some(Tier::Conformant));
+    registry.remove("a1").await.unwrap();
+    let source = Source::new("cards.json", &json!(apart()).to_string());
+    let by = decision(Timestamp::now());
+    let options = ApplyOptions { approve: true, dry_run: false, by };
+    registry.add_file(source, &options).await.unwrap();
+    registry.reload().await.unwrap();
+    assert_eq!(registry.get("a1").unwrap().seen, None, "another agent of that name");
+    assert_eq!(registry.get("a2").unwrap().tier, Some(Tier::Conformant));
+    drop(folder);
+}
+
+#[tokio::test]
+async fn an_index_takes_away_what_is_stale_without_being_told() {
+    let (_folder, rounds) = rounds(&apart(), EvidenceSettings::default()).await;
+    let registry = &rounds.prober.registry;
+    let at = Timestamp::now();
+    let fresh_until = at + SignedDuration::from_millis(1500);
+    let probed = Probed { fresh_until, ..result(at, Some(Tier::Conformant)) };
+    registry.keep_probe("a1", probed).await.unwrap();
+    let before = registry.index();
+    assert_eq!(before.by_name("a1").unwrap().tier, Some(Tier::Conformant));
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while registry.get("a1").unwrap().tier.is_some() {
+        assert!(Instant::now() < deadline, "it stays");
+        task::yield_now().await;
+    }
+    let seen = registry.get("a1").unwrap().seen.clone().unwrap();
+    assert_eq!((seen.last, seen.is_stale), (Some(Tier::Conformant), true));
+    assert_eq!(before.by_name("a1").unwrap().tier, Some(Tier::Conformant), "a plan keeps its own");
+}
+
+#[tokio::test]
+async fn an_agent_of_a_file_is_gone_when_nobody_answers() {
+    let (_folder, rounds) = rounds(&apart()[..1], EvidenceSettings::default()).await;
+    let seen = rounds.prober.probe_all(&["a1".to_owned()]).await.unwrap();
+    let seen = seen[0].1.clone().unwrap();
+    assert_eq!(seen.tier, None);
+    assert!(seen.why.contains("cannot be reached"), "{seen}");
+}
+
+#[tokio::test]
+async fn a_card_with_errors_is_reachable_and_no_more() {
+    let mut bare = card("a1", "http://127.0.0.1:1/");
+    bare["skills"] = json!([]);
+    let router =
+        axum::Router::new().route("/card.json", axum::routing::get(async move || bare.to_string()));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/card.json", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let (_folder, rounds) = rounds(&[], EvidenceSettings::default()).await;
+    let by = decision(Timestamp::now());
+    let options = ApplyOptions { approve: true, dry_run: false, by };
+    rounds.prober.registry.add_url(&url, None, None, &options).await.unwrap();
+    let seen = rounds.prober.probe_all(&["a1".to_owned()]).await.unwrap();
+    let seen = seen[0].1.clone().unwrap();
+    assert_eq!(seen.tier, Some(Tier::Reachable));
+    assert!(seen.why.starts_with("its card at /skills"), "{seen}");
+}

@@ -1,0 +1,250 @@
+//! What is seen of agents, and the index that shows it.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use protocol::client::Interface;
+use store::{Batch, Expect, PageQuery, Row, Table, Write};
+
+use super::Registry;
+use crate::apply::Request;
+use crate::evidence::{EVIDENCE, Ledger, OUTCOMES, Probed, Probes, Work, forget_outcomes};
+use crate::intake::{self, Again};
+use crate::keyrings::is_its;
+use crate::{Agent, ApplyOptions, Decision, Index, Record, RegistryError, Seen, Service, Tier};
+
+/// How often the index is looked through for what is stale, at most.
+const AGING: SignedDuration = SignedDuration::from_secs(1);
+
+/// How much newer a look has to be to be shown when it shows the same.
+const NEWS: SignedDuration = SignedDuration::from_secs(10);
+
+/// The index, and until when what it says was seen holds.
+pub(super) struct Shown {
+    index: Arc<Index>,
+    holds_until: Timestamp,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self { index: Arc::default(), holds_until: Timestamp::MAX }
+    }
+}
+
+/// What came of a look at an agent's card.
+pub(crate) enum Looked {
+    /// The card was had, or came from a file; what is wrong with it.
+    Card(Vec<crate::Finding>),
+    /// Why it was not.
+    Missed(String),
+}
+
+impl Registry {
+    /// The directory as it is now. Keep it for as long as decisions must agree with each other.
+    #[must_use]
+    pub fn index(&self) -> Arc<Index> {
+        let (index, holds_until) = self.shown();
+        let now = Timestamp::now();
+        if now < holds_until { index } else { self.age(now) }
+    }
+
+    /// What is known of an agent now, and why; nothing when it was not looked at yet.
+    #[must_use]
+    pub fn seen(&self, name: &str) -> Option<Arc<Seen>> {
+        self.ledger().seen(name, Timestamp::now())
+    }
+
+    /// The results of the newest probes of an agent, oldest first; at most [`crate::MOST_PROBES`].
+    #[must_use]
+    pub fn probes(&self, name: &str) -> Vec<Probed> {
+        self.ledger().probes(name)
+    }
+
+    /// How an agent did in our runs, by skill.
+    #[must_use]
+    pub fn services(&self, name: &str) -> Vec<Service> {
+        self.ledger().services(name)
+    }
+
+    /// How much was seen of an agent, as far as that counts now.
+    pub(super) fn tier(&self, name: &str) -> Option<Tier> {
+        self.seen(name).and_then(|seen| seen.tier)
+    }
+
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agent of the directory that is called by a name over an interface; nothing when another
+    /// agent is meant, such as a workflow's own.
+    pub(crate) fn called(&self, name: &str, interface: &Interface) -> Option<Arc<Agent>> {
+        let (index, _) = self.shown();
+        index.by_name(name).filter(|agent| is_its(agent, interface)).cloned()
+    }
+
+    /// Looks at the card of an agent again, and takes it in when it changed.
+    pub(crate) async fn look_at_card(&self, record: &Record) -> Result<Looked, RegistryError> {
+        if record.asked_url.is_empty() {
+            return Ok(Looked::Card(crate::lint(&record.read_card()?, None)));
+        }
+        let (index, policy, documents) = (self.index(), self.policy(), self.documents());
+        let intake = self.intake(&index, &policy, &documents);
+        let wanted = match intake::look_again(&Again::of(record), intake).await {
+            Ok(wanted) => [wanted],
+            Err(error) => return Ok(Looked::Missed(error.to_string())),
+        };
+        let by = Decision { who: "probe".to_owned(), why: String::new(), at: Timestamp::now() };
+        let options = &ApplyOptions { approve: false, dry_run: false, by };
+        let (missed, catalog, policy) = (&[], None, &*policy);
+        let request = Request { wanted: &wanted, missed, catalog, options, policy, is_again: true };
+        self.take_in(&request).await?;
+        let [wanted] = wanted;
+        Ok(Looked::Card(wanted.findings))
+    }
+
+    /// Keeps the result of a probe, shows it, and lets the rules decide about an agent that waits.
+    pub(crate) async fn keep_probe(&self, name: &str, probed: Probed) -> Result<(), RegistryError> {
+        let at = probed.at;
+        {
+            let _only = self.changing.lock().await;
+            if self.store.row(&self.account, crate::AGENTS, name).await?.is_none() {
+                return Ok(()); // Removed while it was probed.
+            }
+            let probes = self.ledger().with_probe(name, probed);
+            let write = probes.write(&self.account, name);
+            self.store.commit(Batch::new().write(write)).await?;
+            self.ledger().add_probes(name, probes);
+        }
+        self.show_seen(name);
+        let policy = self.policy();
+        if policy.approve.iter().any(|rule| rule.evidence.is_some()) {
+            self.change(name, |record| Ok(record.settle(&policy, at))).await?;
+        }
+        Ok(())
+    }
+
+    /// The write that keeps the outcome of work, to be committed with what it is the outcome of.
+    pub(crate) fn work_write(&self, name: &str, work: &Work) -> Write {
+        work.write(&self.account, name)
+    }
+
+    /// Counts the outcome of work that was committed.
+    pub(crate) fn count_work(&self, name: &str, work: Work) {
+        self.ledger().add_new_work(name, work);
+        self.show_seen(name);
+    }
+
+    /// Reads everything that was observed, for what other processes saw.
+    pub(super) async fn reload_evidence(&self) -> Result<(), RegistryError> {
+        let mut ledger = Ledger::default();
+        for row in self.all(EVIDENCE).await? {
+            match Probes::of_row(&row) {
+                Ok(probes) => ledger.add_probes(&row.key, probes),
+                Err(error) => tracing::warn!(agent = row.key, %error, "evidence is left out"),
+            }
+        }
+        for row in self.all(OUTCOMES).await? {
+            match Work::of_row(&row) {
+                Ok((name, work)) => ledger.add_work(name, work),
+                Err(error) => tracing::warn!(row = row.key, %error, "an outcome is left out"),
+            }
+        }
+        *self.ledger() = ledger;
+        Ok(())
+    }
+
+    /// Forgets what was observed of an agent that is gone.
+    pub(super) async fn forget_evidence(&self, name: &str) -> Result<(), RegistryError> {
+        let account = self.account.clone();
+        let (table, key, expect) = (EVIDENCE, name.to_owned(), Expect::Any);
+        let mut writes = vec![Write::Delete { account, table, key, expect }];
+        writes.extend(forget_outcomes(&self.account, name));
+        self.store.commit(Batch { fences: Vec::new(), writes }).await?;
+        self.ledger().forget(name);
+        Ok(())
+    }
+
+    async fn all(&self, table: Table) -> Result<Vec<Row>, RegistryError> {
+        let mut query = PageQuery::new(Some(self.account.clone()), table);
+        query.limit = 500;
+        self.pages(query).await
+    }
+
+    pub(super) fn shown(&self) -> (Arc<Index>, Timestamp) {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        (Arc::clone(&shown.index), shown.holds_until)
+    }
+
+    /// Puts another index in place of the present one. What was seen of its agents is added here, so
+    /// that nothing is lost which was seen while the change was on its way.
+    pub(super) fn reindex(&self, make: impl FnOnce(&Index, &dyn Fn(Agent) -> Arc<Agent>) -> Index) {
+        let _one_at_a_time = self.indexing.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Timestamp::now();
+        let seeing = |agent: Agent| {
+            let seen = self.ledger().seen(&agent.name, now);
+            Arc::new(agent.with_seen(seen))
+        };
+        let (index, _) = self.shown();
+        let index = make(&index, &seeing);
+        self.swap(index, now);
+    }
+
+    fn swap(&self, index: Index, now: Timestamp) {
+        let holds_until = index.holds_until().max(now + AGING);
+        let shown = Shown { index: Arc::new(index), holds_until };
+        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = shown;
+    }
+
+    /// Shows what is known of an agent now, when that is news.
+    fn show_seen(&self, name: &str) {
+        let _one_at_a_time = self.indexing.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Timestamp::now();
+        let (index, _) = self.shown();
+        let Some(agent) = index.by_name(name).filter(|agent| agent.name == name) else { return };
+        let seen = self.ledger().seen(name, now);
+        if !is_news(agent.seen.as_deref(), seen.as_deref()) {
+            return;
+        }
+        let agent = Agent::clone(agent).with_seen(seen);
+        if let Some(index) = index.replacing([Arc::new(agent)]) {
+            self.swap(index, now);
+        }
+    }
+
+    /// Takes from agents what no longer counts.
+    fn age(&self, now: Timestamp) -> Arc<Index> {
+        let _one_at_a_time = self.indexing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (index, holds_until) = self.shown();
+        if now < holds_until {
+            return index;
+        }
+        let is_over =
+            |agent: &&Arc<Agent>| agent.seen.as_ref().is_some_and(|it| it.holds_until <= now);
+        let over = index.iter().filter(is_over).map(|agent| {
+            let seen = self.ledger().seen(&agent.name, now);
+            Arc::new(Agent::clone(agent).with_seen(seen))
+        });
+        if let Some(index) = index.replacing(over.collect::<Vec<_>>()) {
+            self.swap(index, now);
+        }
+        self.shown().0
+    }
+}
+
+/// Whether what is seen now has to be shown: it is something else, or much newer.
+fn is_news(shown: Option<&Seen>, seen: Option<&Seen>) -> bool {
+    let (Some(shown), Some(seen)) = (shown, seen) else { return shown != seen };
+    let said = |it: &Seen| (it.tier, it.last, it.since, it.is_stale);
+    said(shown) != said(seen)
+        || seen.at.duration_since(shown.at) >= NEWS
+        || shown.holds_until.duration_since(seen.at) < NEWS
+}
+
+/// When something that lasts so long and begins now is over.
+pub(crate) fn after(now: Timestamp, lasts: Duration) -> Timestamp {
+    SignedDuration::try_from(lasts)
+        .ok()
+        .and_then(|it| now.checked_add(it).ok())
+        .unwrap_or(Timestamp::MAX)
+}

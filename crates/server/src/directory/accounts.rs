@@ -1,0 +1,207 @@
+//! The directories of accounts, and what each account sees.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use jiff::Timestamp;
+use protocol::outbound::Outbound;
+use registry::{CardVersion, Index, Record, Registry, RegistryError};
+use store::{AccountId, Store};
+
+use super::{pages::Snapshots, problem::Problem, wire::EvidenceOut};
+
+/// How many directories of accounts are kept open when nobody uses them.
+const MOST_OPEN: usize = 256;
+
+/// The directories of all accounts in a store.
+pub(crate) struct Accounts {
+    store: Arc<dyn Store>,
+    outbound: Outbound,
+    /// That of the server itself, which workflows are bound from.
+    home: Arc<Shelf>,
+    /// What all see of it, and of which index that is.
+    public: Mutex<Option<(Arc<Index>, Arc<Index>)>>,
+    others: tokio::sync::Mutex<HashMap<AccountId, Arc<Shelf>>>,
+}
+
+/// One directory, and what is kept beside it.
+struct Shelf {
+    registry: Arc<Registry>,
+    /// What its account sees together with what is public, and of which two that is made.
+    merged: Mutex<Option<[Arc<Index>; 3]>>,
+    snapshots: Arc<Snapshots>,
+}
+
+/// What an account sees: its own directory, and what is public of the server's.
+#[derive(Clone)]
+pub(super) struct View {
+    pub(super) own: Arc<Registry>,
+    /// The server's, for another account.
+    pub(super) home: Option<Arc<Registry>>,
+    pub(super) index: Arc<Index>,
+    pub(super) snapshots: Arc<Snapshots>,
+}
+
+impl Accounts {
+    pub(crate) fn new(store: Arc<dyn Store>, outbound: Outbound, home: Arc<Registry>) -> Self {
+        let (public, others) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { store, outbound, home: Arc::new(Shelf::new(home)), public, others }
+    }
+
+    /// The account of the server itself.
+    pub(super) fn home(&self) -> &AccountId {
+        self.home.registry.account()
+    }
+
+    /// What an account sees now.
+    pub(super) async fn view(&self, account: &AccountId) -> Result<View, RegistryError> {
+        if account == self.home() {
+            return Ok(View::of(&self.home, None, self.home.registry.index()));
+        }
+        let shelf = self.shelf(account).await?;
+        let index = shelf.over(&self.public());
+        Ok(View::of(&shelf, Some(Arc::clone(&self.home.registry)), index))
+    }
+
+    /// Does what is due in all directories that are open.
+    pub(crate) async fn review(&self, now: Timestamp) {
+        let mut open: Vec<_> = self.others.lock().await.values().cloned().collect();
+        open.push(Arc::clone(&self.home));
+        for shelf in open {
+            shelf.snapshots.forget_old();
+            if let Err(error) = shelf.registry.review(now).await {
+                tracing::warn!(%error, "approvals that are due could not be reviewed; they are looked at again");
+            }
+        }
+    }
+
+    async fn shelf(&self, account: &AccountId) -> Result<Arc<Shelf>, RegistryError> {
+        let mut others = self.others.lock().await;
+        if let Some(shelf) = others.get(account) {
+            return Ok(Arc::clone(shelf));
+        }
+        if others.len() >= MOST_OPEN {
+            // Two of one account would not hurt, but those in use are not worth opening again.
+            others.retain(|_, shelf| Arc::strong_count(&shelf.registry) > 1);
+        }
+        let (store, outbound) = (Arc::clone(&self.store), self.outbound.clone());
+        let registry = Registry::open(store, outbound, account.clone()).await?;
+        let shelf = Arc::new(Shelf::new(Arc::new(registry)));
+        others.insert(account.clone(), Arc::clone(&shelf));
+        Ok(shelf)
+    }
+
+    /// What all see of the server's own directory.
+    fn public(&self) -> Arc<Index> {
+        let home = self.home.registry.index();
+        let mut public = self.public.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*public {
+            Some((of, public)) if Arc::ptr_eq(of, &home) => Arc::clone(public),
+            _ => {
+                let made = Arc::new(home.public());
+                *public = Some((home, Arc::clone(&made)));
+                made
+            }
+        }
+    }
+}
+
+impl Shelf {
+    fn new(registry: Arc<Registry>) -> Self {
+        Self { registry, merged: Mutex::default(), snapshots: Arc::default() }
+    }
+
+    fn over(&self, public: &Arc<Index>) -> Arc<Index> {
+        let own = self.registry.index();
+        if public.is_empty() {
+            return own;
+        }
+        let mut merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*merged {
+            Some([of, over, made]) if Arc::ptr_eq(of, &own) && Arc::ptr_eq(over, public) => {
+                Arc::clone(made)
+            }
+            _ => {
+                let made = Arc::new(own.over(public));
+                *merged = Some([own, Arc::clone(public), Arc::clone(&made)]);
+                made
+            }
+        }
+    }
+}
+
+impl View {
+    fn of(shelf: &Shelf, home: Option<Arc<Registry>>, index: Arc<Index>) -> Self {
+        let own = Arc::clone(&shelf.registry);
+        Self { own, home, index, snapshots: Arc::clone(&shelf.snapshots) }
+    }
+
+    /// The directory that holds an agent, the agent's name there, and whether that is the account's own.
+    fn holder(&self, name: &str) -> (&Registry, String, bool) {
+        let Ok(agent) = self.index.get(name) else {
+            // One that cannot be read is in no index.
+            return (&self.own, name.to_owned(), true);
+        };
+        let is_own = self.own.index().fitting(&agent.name, &[]).is_some();
+        let is_public = |home: &Registry| {
+            home.index().fitting(&agent.name, &[]).is_some_and(|agent| agent.is_public)
+        };
+        match &self.home {
+            // As it is now: the index of the view may be of a moment ago.
+            Some(home) if !is_own && is_public(home) => (home, agent.name.clone(), false),
+            _ => (&self.own, agent.name.clone(), true),
+        }
+    }
+
+    /// What is kept of an agent, as far as the account sees it.
+    pub(super) async fn record(&self, name: &str) -> Result<Record, RegistryError> {
+        let (registry, known, is_own) = self.holder(name);
+        let record = registry.record(&known).await.map_err(|error| self.hidden(error, name))?;
+        match is_own {
+            true => Ok(record),
+            false if record.details.public => Ok(record.for_others()),
+            // It was, a moment ago.
+            false => Err(self.index.unknown(name)),
+        }
+    }
+
+    /// What was seen of an agent.
+    pub(super) fn evidence(&self, name: &str) -> EvidenceOut {
+        let (registry, known, is_own) = self.holder(name);
+        let evidence = EvidenceOut::of(registry, &known);
+        if is_own { evidence } else { evidence.for_others() }
+    }
+
+    /// The versions of an agent's card.
+    pub(super) async fn versions(&self, name: &str) -> Result<Vec<CardVersion>, RegistryError> {
+        let (registry, known, _) = self.holder(name);
+        registry.versions(&known).await.map_err(|error| self.hidden(error, name))
+    }
+
+    /// Compares two versions of an agent's card.
+    pub(super) async fn diff(
+        &self,
+        name: &str,
+        from: Option<u32>,
+        to: Option<u32>,
+    ) -> Result<registry::Difference, RegistryError> {
+        let (registry, known, _) = self.holder(name);
+        registry.diff(&known, from, to).await.map_err(|error| self.hidden(error, name))
+    }
+
+    /// The name, when it is of an agent that the account may change.
+    pub(super) fn own(&self, name: &str) -> Result<String, Problem> {
+        let (_, known, is_own) = self.holder(name);
+        if is_own { Ok(known) } else { Err(Problem::not_yours(&known)) }
+    }
+
+    /// The nearest name that is told is one that the account sees.
+    pub(super) fn hidden(&self, error: RegistryError, name: &str) -> RegistryError {
+        match error {
+            RegistryError::UnknownAgent { .. } => self.index.unknown(name),
+            error => error,
+        }
+    }
+}

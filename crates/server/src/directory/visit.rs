@@ -1,0 +1,70 @@
+//! Who asks, and what they see.
+
+use std::sync::Arc;
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use jiff::Timestamp;
+use registry::{Decision, Record};
+
+use super::{Directory, accounts::View, problem::Problem};
+use crate::access::{AccessError, Principal, Scope};
+
+/// Somebody who may read the directory.
+pub(super) struct Visit {
+    pub(super) caller: Arc<Principal>,
+    pub(super) view: View,
+    may_curate: bool,
+}
+
+/// Somebody who may change the directory.
+pub(super) struct Curator(pub(super) Visit);
+
+impl Visit {
+    /// What this one sees of a record.
+    pub(super) fn shown(&self, record: Record) -> Record {
+        if self.may_curate { record } else { record.for_readers() }
+    }
+
+    /// A decision of this one.
+    pub(super) fn decision(&self, why: &str) -> Decision {
+        Decision { who: self.caller.who(), why: why.to_owned(), at: Timestamp::now() }
+    }
+}
+
+impl FromRequestParts<Arc<Directory>> for Visit {
+    type Rejection = Problem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        directory: &Arc<Directory>,
+    ) -> Result<Self, Problem> {
+        let home = directory.accounts.home();
+        let caller = directory.access.principal(&parts.extensions, home);
+        let caller = caller.map_err(|why| Problem::from(&why))?;
+        if !caller.scopes.read_agents() {
+            return Err(lacks("reading the agent directory", Scope::ReadAgents));
+        }
+        let view = directory.accounts.view(&caller.account).await?;
+        let may_curate = caller.scopes.hold(&Scope::CurateAgents);
+        Ok(Self { caller, view, may_curate })
+    }
+}
+
+impl FromRequestParts<Arc<Directory>> for Curator {
+    type Rejection = Problem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        directory: &Arc<Directory>,
+    ) -> Result<Self, Problem> {
+        let visit = Visit::from_request_parts(parts, directory).await?;
+        if !visit.may_curate {
+            return Err(lacks("changing the agent directory", Scope::CurateAgents));
+        }
+        Ok(Self(visit))
+    }
+}
+
+fn lacks(what: &str, scope: Scope) -> Problem {
+    Problem::from(&AccessError::Scope { what: what.to_owned(), scope })
+}

@@ -1,0 +1,173 @@
+//! From what the registry says to what is said over HTTP.
+
+use std::time::Duration;
+
+use registry::{
+    Agent, CardVersion, Facet, Field, Found, Hit, Kind, Match, News, Probed, Record, Registry,
+    Service,
+};
+
+use super::{
+    AgentOut, CountOut, EvidenceOut, FacetOut, HitOut, JudgedOut, Listed, MatchOut, NewsOut,
+    ProbeOut, RecordOut, ServiceOut, VersionOut,
+};
+
+impl From<&Found> for Listed {
+    fn from(found: &Found) -> Self {
+        let count =
+            |(value, count): &(String, usize)| CountOut { value: value.clone(), count: *count };
+        let facet = |(facet, values): &(Facet, Vec<_>)| FacetOut {
+            facet: facet.to_string(),
+            values: values.iter().map(count).collect(),
+        };
+        Self {
+            agents: found.hits.iter().map(HitOut::from).collect(),
+            total: found.total,
+            facets: found.counts.iter().map(facet).collect(),
+            next_page_token: None,
+        }
+    }
+}
+
+impl From<&Hit> for HitOut {
+    fn from(hit: &Hit) -> Self {
+        Self {
+            agent: AgentOut::from(&*hit.agent),
+            score: hit.score,
+            why: hit.matches.iter().map(ToString::to_string).collect(),
+            matches: hit.matches.iter().map(MatchOut::from).collect(),
+        }
+    }
+}
+
+impl From<&Match> for MatchOut {
+    fn from(it: &Match) -> Self {
+        let kind = match it.kind {
+            Kind::Exact => "exact",
+            Kind::Synonym => "synonym",
+            Kind::Prefix => "prefix",
+            Kind::Typo => "typo",
+        };
+        let fields = it.fields.iter().map(|field: &Field| field.as_str().to_owned());
+        Self {
+            word: it.word.clone(),
+            term: it.term.clone(),
+            kind: kind.to_owned(),
+            fields: fields.collect(),
+        }
+    }
+}
+
+impl From<&Agent> for AgentOut {
+    fn from(agent: &Agent) -> Self {
+        Self {
+            name: agent.name.clone(),
+            standing: agent.curation,
+            signed: agent.signed,
+            evidence: agent.seen.as_deref().cloned(),
+            url: agent.url.clone(),
+            digest: agent.digest,
+            tags: agent.all_tags(),
+            skills: agent.card.skills.iter().map(|skill| skill.id.clone()).collect(),
+            description: agent.card.description.clone(),
+            public: agent.is_public,
+        }
+    }
+}
+
+impl EvidenceOut {
+    /// What a directory has seen of an agent of it.
+    #[must_use]
+    pub fn of(registry: &Registry, name: &str) -> Self {
+        Self {
+            seen: registry.seen(name).as_deref().cloned(),
+            probes: registry.probes(name).iter().map(ProbeOut::from).collect(),
+            runs: registry.services(name).iter().map(ServiceOut::from).collect(),
+        }
+    }
+}
+
+impl EvidenceOut {
+    /// What other accounts see of it: how much was seen, and nothing of runs.
+    pub(in crate::directory) fn for_others(self) -> Self {
+        let probe = |it: ProbeOut| ProbeOut { shortfalls: Vec::new(), ..it };
+        Self {
+            seen: self.seen.map(|seen| seen.for_others()),
+            probes: self.probes.into_iter().map(probe).collect(),
+            runs: Vec::new(),
+        }
+    }
+}
+
+impl From<&Probed> for ProbeOut {
+    fn from(probed: &Probed) -> Self {
+        Self {
+            at: probed.at,
+            tier: probed.tier,
+            shortfalls: probed.shortfalls.iter().map(ToString::to_string).collect(),
+            took_ms: millis(probed.took),
+        }
+    }
+}
+
+impl From<&Service> for ServiceOut {
+    fn from(service: &Service) -> Self {
+        Self {
+            skill: service.skill.clone(),
+            completed: service.completed,
+            failed: service.failed,
+            median_ms: service.median.map(millis),
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl RecordOut {
+    pub(in crate::directory) fn of(
+        record: Record,
+        evidence: EvidenceOut,
+        versions: &[CardVersion],
+    ) -> Self {
+        Self {
+            standing: record.standing(),
+            evidence,
+            versions: versions.iter().map(VersionOut::from).collect(),
+            record,
+        }
+    }
+}
+
+impl From<&CardVersion> for VersionOut {
+    fn from(version: &CardVersion) -> Self {
+        Self {
+            number: version.number,
+            digest: version.digest,
+            since: version.since,
+            signed: version.trust.signed,
+            drift: version.drift.clone(),
+        }
+    }
+}
+
+impl From<&Agent> for JudgedOut {
+    fn from(agent: &Agent) -> Self {
+        Self { name: agent.name.clone(), standing: agent.curation, signed: agent.signed }
+    }
+}
+
+impl From<&News> for NewsOut {
+    fn from(news: &News) -> Self {
+        Self {
+            name: news.name.clone(),
+            at: news.at,
+            was: news.was,
+            standing: news.standing,
+            signed: news.signed,
+            version: news.version,
+            digest: news.digest,
+        }
+    }
+}

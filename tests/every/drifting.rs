@@ -1,0 +1,168 @@
+//! A card of a live agent changes in every way that matters, and each is told for what it is.
+
+use std::sync::{Arc, Mutex};
+
+use axum::{Json, response::IntoResponse as _};
+use insta::assert_snapshot;
+use protocol::signature::{Algorithm, Headers, SigningKey, sign};
+use serde_json::{Value, json};
+use tests::{
+    agent::{Scripted, card},
+    convoke::Convoke,
+};
+
+use crate::steady;
+
+type Edit = fn(&mut Value);
+
+/// An agent that is approved, and whose card is replaced while it runs.
+struct Live {
+    agent: Scripted,
+    card: Arc<Mutex<Value>>,
+    convoke: Convoke,
+}
+
+impl Live {
+    /// Starts the agent with a policy and this in its card.
+    async fn approved(policy: &str, made: impl FnOnce(Value) -> Value) -> Live {
+        let card = Arc::new(Mutex::new(Value::Null));
+        let served = Arc::clone(&card);
+        let agent = Scripted::with_card(move |_| {
+            Json(served.lock().expect("not poisoned").clone()).into_response()
+        })
+        .await;
+        let live = Live { agent, card, convoke: Convoke::default() };
+        live.serve(made(live.base()));
+        live.convoke.write("policy.yaml", policy);
+        let _set = live.convoke.run(["agents", "policy", "policy.yaml"]).await.exits(0);
+        let add = ["agents", "add", &live.agent.url, "--name", "it", "--approve"];
+        let _added = live.convoke.run(add).await.exits(0);
+        live
+    }
+
+    fn base(&self) -> Value {
+        let mut card = card("Agent", &self.agent.url);
+        let rest = json!({"id": "rest", "name": "Rest", "description": "Rests.", "tags": ["rest"]});
+        card["skills"].as_array_mut().expect("a list").push(rest);
+        card["securitySchemes"] =
+            json!({"key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}}});
+        card["securityRequirements"] = json!([{"schemes": {"key": {"list": []}}}]);
+        card
+    }
+
+    fn serve(&self, card: Value) {
+        *self.card.lock().expect("not poisoned") = card;
+    }
+
+    fn edit(&self, edit: Edit) {
+        edit(&mut self.card.lock().expect("not poisoned"));
+    }
+
+    /// What `agents refresh` and `agents diff` say, and how the agent stands then.
+    async fn told(&self) -> String {
+        let refreshed = self.convoke.run(["agents", "refresh", "it"]).await.exits(0).stdout;
+        let first = refreshed.lines().next().expect("a line").to_owned();
+        let diff = self.convoke.run(["agents", "diff", "it"]).await.exits(0).stdout;
+        let record = self.convoke.run(["--json", "agents", "show", "it"]).await.exits(0).json();
+        let last = record["history"].as_array().and_then(|it| it.last()).expect("a change").clone();
+        format!("{first}\n{diff}{} by {}: {}\n\n", last["to"], last["who"], last["why"])
+    }
+}
+
+const EDITS: [Edit; 5] = [
+    |card| card["description"] = json!("Does it in other words."),
+    |card| {
+        let more = json!({"id": "more", "name": "More", "description": "More.", "tags": ["more"]});
+        card["skills"].as_array_mut().expect("a list").push(more);
+    },
+    |card| drop(card["skills"].as_array_mut().expect("a list").pop()),
+    |card| card["supportedInterfaces"][0]["url"] = json!("https://elsewhere.example/a2a"),
+    |card| card["securityRequirements"] = json!([]),
+];
+
+fn signed(mut card: Value, key: &SigningKey, id: &str) -> Value {
+    card.as_object_mut().expect("an object").remove("signatures");
+    let mut card = protocol::card::read(&card).expect("a card");
+    let headers = Headers { key_id: Some(id.to_owned()), ..Headers::default() };
+    sign(&mut card, key, &headers).expect("it can be signed");
+    serde_json::to_value(card).expect("a card has only text keys")
+}
+
+#[tokio::test]
+async fn six_ways_in_which_a_card_changes_and_what_becomes_of_the_approval() {
+    let mut told = String::new();
+    for edit in EDITS {
+        let live = Live::approved("", |card| card).await;
+        live.edit(edit);
+        told.push_str(&live.told().await);
+    }
+    let keys = ["acme", "other"].map(|name| {
+        let (key, _) = SigningKey::generate(Algorithm::Es256).expect("a key");
+        let headers = Headers { key_id: Some(name.to_owned()), ..Headers::default() };
+        let public = key.public_keys(&headers).expect("it has a public half");
+        (key, json!({ "text": public }))
+    });
+    let pinned = json!({ "keys": { "acme": keys[0].1, "other": keys[1].1 } }).to_string();
+    let live = Live::approved(&pinned, |card| signed(card, &keys[0].0, "acme")).await;
+    live.serve(signed(live.base(), &keys[1].0, "other"));
+    told.push_str(&live.told().await);
+    let _steady = steady();
+    assert_snapshot!(told, @r#"
+    changed   it (card: only words; approved)
+    it version 1 → 2: cosmetic
+      ~ /description: "Does what its test says." → "Does it in other words."
+    "approved" by "tester": ""
+
+    changed   it (card: other abilities, none gone; approved)
+    it version 1 → 2: additive
+      + /skills/more: {"description":"More.","id":"more","name":"More","tags":["more"]}
+    "approved" by "tester": ""
+
+    changed   it (card: skill `rest` was removed, was approved; proposed)
+    it version 1 → 2: breaking
+      ! skill `rest` was removed
+      - /skills/rest: {"description":"Rests.","id":"rest","name":"Rest","tags":["rest"]}
+    "proposed" by "tester": "the card changed: skill `rest` was removed"
+
+    changed   it (card: an interface is now on `https://elsewhere.example`, the JSONRPC interface `http://127.0.0.1:PORT` was removed or changed, was approved; proposed)
+    it version 1 → 2: breaking
+      ! an interface is now on `https://elsewhere.example`
+      ! the JSONRPC interface `http://127.0.0.1:PORT` was removed or changed
+      - /supportedInterfaces/http:~1~1127.0.0.1:PORT: {"protocolBinding":"JSONRPC","protocolVersion":"1.0","url":"http://127.0.0.1:PORT"}
+      + /supportedInterfaces/https:~1~1elsewhere.example~1a2a: {"protocolBinding":"JSONRPC","protocolVersion":"1.0","url":"https://elsewhere.example/a2a"}
+    "proposed" by "tester": "the card changed: an interface is now on `https://elsewhere.example`, the JSONRPC interface `http://127.0.0.1:PORT` was removed or changed"
+
+    changed   it (card: the security requirements changed, was approved; proposed)
+    it version 1 → 2: breaking
+      ! the security requirements changed
+      ~ /securityRequirements: [{"schemes":{"key":{"list":[]}}}] → []
+    "proposed" by "tester": "the card changed: the security requirements changed"
+
+    changed   it (card: it was signed by acme (trusted) and is now signed by other (trusted), signatures, was approved; proposed)
+    it version 1 → 2: breaking
+      ! it was signed by acme (trusted) and is now signed by other (trusted)
+      ~ /signatures
+    "proposed" by "tester": "the card changed: it was signed by acme (trusted) and is now signed by other (trusted)"
+    "#);
+}
+
+#[tokio::test]
+async fn a_policy_says_which_changes_keep_an_approval() {
+    let standing = async |live: &Live| {
+        let _refreshed = live.convoke.run(["agents", "refresh"]).await.exits(0);
+        let listed = live.convoke.run(["--json", "agents", "list"]).await.exits(0).json();
+        listed[0]["standing"].as_str().unwrap_or_default().to_owned()
+    };
+    let [worded, more, ..] = EDITS;
+    for (policy, after_words, after_more) in [
+        ("", "approved", "approved"),
+        ("keep_approval: [cosmetic]", "approved", "proposed"),
+        ("keep_approval: []", "proposed", "proposed"),
+    ] {
+        let live = Live::approved(policy, |card| card).await;
+        live.edit(worded);
+        assert_eq!(standing(&live).await, after_words, "{policy}");
+        live.edit(more);
+        assert_eq!(standing(&live).await, after_more, "{policy}");
+    }
+}
