@@ -63,18 +63,7 @@ impl Convoke {
     pub async fn run(&self, plan: &Arc<Plan>) -> Result<(RunId, Sample)> {
         let flushes = self.store.stats().flushes;
         let clock = Clock::start();
-        let new = NewRun {
-            plan: Arc::clone(plan),
-            inputs: Map::new(),
-            start: Vec::new(),
-            context_id: None,
-            message: None,
-            opening: None,
-            accepts: Vec::new(),
-            relay: false,
-            extensions: Vec::new(),
-            once: None,
-        };
+        let new = NewRun::of(Arc::clone(plan), Map::new(), Vec::new());
         let id = self.executor.start(new).await?;
         let outcome = self.executor.finished(&id).await?;
         let sample = clock.stop(self.store.stats().flushes - flushes);

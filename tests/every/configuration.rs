@@ -71,6 +71,8 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
       stale_after: "15m"                   # default
       window: "30d"                        # default
       at_once: 16                          # default
+    schedules:
+      account: null                        # default
     limits:
       body_bytes: 16777216                 # default
       body_timeout: "30s"                  # default

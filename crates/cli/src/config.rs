@@ -41,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) limits: ServerLimits,
     pub(crate) older_versions: bool,
     pub(crate) evidence: EvidenceSettings,
+    /// The account that scheduled runs belong to.
+    pub(crate) schedule_account: Option<String>,
 }
 
 /// Whether and how agents tell of their Tasks.
@@ -105,6 +107,7 @@ impl Config {
         let push = push(&mut reader);
         let callbacks = callbacks(&mut reader);
         let evidence = evidence(&mut reader);
+        let schedule_account = reader.name("schedules.account");
         let max_body_bytes = reader.number("limits.body_bytes", 1);
         let body_timeout = reader.duration("limits.body_timeout");
         let keep_alive = reader.duration("limits.keep_alive");
@@ -127,6 +130,7 @@ impl Config {
             push: push?,
             callbacks: callbacks?,
             evidence: evidence?,
+            schedule_account: schedule_account?,
             limits: ServerLimits {
                 max_body_bytes: max_body_bytes?,
                 body_timeout: body_timeout?,

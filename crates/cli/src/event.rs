@@ -68,6 +68,7 @@ fn about(event: &RunEvent) -> Line<'_> {
         }
         RunEvent::CancelRequested { at } => of_run("cancel_requested", *at),
         RunEvent::RunTimedOut { at } => of_run("run_timed_out", *at),
+        RunEvent::BudgetSpent { at, .. } => of_run("budget_spent", *at),
         RunEvent::RunFinished { at, outcome } => finished(*at, outcome),
         RunEvent::AttemptStarted { .. }
         | RunEvent::ContextRefused { .. }
@@ -310,6 +311,7 @@ mod tests {
             RunEvent::RunResumed { at },
             RunEvent::CancelRequested { at },
             RunEvent::RunTimedOut { at },
+            RunEvent::BudgetSpent { at, step: step() },
             RunEvent::AttemptStarted { step: step(), attempt, at, intent: Arc::clone(&intent) },
             RunEvent::ContextRefused { step: step(), attempt, intent: Arc::clone(&intent) },
             RunEvent::CallbackRefused { step: step(), attempt, intent: Arc::clone(&intent) },

@@ -107,6 +107,7 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         | RunEvent::RunResumed { .. }
         | RunEvent::CancelRequested { .. }
         | RunEvent::RunTimedOut { .. }
+        | RunEvent::BudgetSpent { .. }
         | RunEvent::RunFinished { .. } => return None,
     };
     event.step().map(|step| (step.as_str(), text))
@@ -135,6 +136,7 @@ fn run_news(event: &RunEvent) -> Option<String> {
         RunEvent::RunResumed { .. } => Some("resumed".to_owned()),
         RunEvent::CancelRequested { .. } => Some("canceling".to_owned()),
         RunEvent::RunTimedOut { .. } => Some("its timeout has passed".to_owned()),
+        RunEvent::BudgetSpent { .. } => Some("its budget is spent".to_owned()),
         RunEvent::RunFinished { outcome, .. } => Some(match outcome {
             Outcome::Completed(_) => "completed".to_owned(),
             Outcome::Failed(error) => format!("failed: {}", clean(&error.to_string())),

@@ -92,6 +92,23 @@ pub enum ExecutorError {
         "all runs that may be driven at once are under way, and the queue behind them is full; try again later"
     )]
     Busy,
+    /// As many runs of the workflow are under way for this key as may be, and it turns others away. Nothing was kept.
+    #[error(
+        "workflow `{workflow}` takes {limit} run{} at once{}; try again when one has ended",
+        if *limit == 1 { "" } else { "s" },
+        if key.is_empty() { String::new() } else { format!(" for `{key}`") }
+    )]
+    Crowded {
+        /// The workflow.
+        workflow: String,
+        /// What the runs are counted by; empty where all are.
+        key: String,
+        /// How many there may be.
+        limit: u32,
+    },
+    /// What the runs of the workflow are counted by cannot be evaluated. Nothing was kept.
+    #[error("the run cannot start: {0}")]
+    Key(String),
     /// The run has not ended, and nobody here drives it.
     #[error("run `{run}` is not being driven by this process")]
     NotDriven {

@@ -1,18 +1,14 @@
 //! Starts, resumes and cancels runs; owns their drivers and the lease under which they write.
 
+mod admission;
 mod opening;
 mod recovery;
+mod schedules;
 
 use std::{sync::Arc, time::Duration};
 
-use jiff::Timestamp;
-use planner::Plan;
-use protocol::{
-    outbound::Outbound,
-    v1::{Message, Part},
-};
+use protocol::{outbound::Outbound, v1::Message};
 use registry::{Keyrings, Outcomes};
-use serde_json::{Map, Value};
 use store::{AccountId, Lease, Owned, Seq, Store};
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -35,8 +31,12 @@ use crate::{
 /// How long a lease lives without renewal: what a crash costs before another process may take over.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
-pub use self::opening::Exchange;
 use self::opening::Held;
+pub use self::{
+    admission::{NewRun, Scheduled},
+    opening::Exchange,
+    schedules::Decided,
+};
 
 /// Runs of one account to be driven by this process.
 ///
@@ -53,30 +53,6 @@ pub struct Executor {
     health: watch::Receiver<Health>,
     tasks: Arc<tokio::sync::Mutex<JoinSet<()>>>,
     stop: CancellationToken,
-}
-
-/// What a run is made of.
-pub struct NewRun {
-    /// The plan, pinned from here on.
-    pub plan: Arc<Plan>,
-    /// Checked inputs.
-    pub inputs: Map<String, Value>,
-    /// Parts of the Message that starts it: what a step without `message` sends on.
-    pub start: Vec<Part>,
-    /// That Message, for the history of the Task; `None` when no client sent one.
-    pub message: Option<Message>,
-    /// The context to work in; a new one when absent.
-    pub context_id: Option<String>,
-    /// The Task that it becomes the inside of, with its context; a new one when absent.
-    pub opening: Option<Opening>,
-    /// Media types that outputs may have; empty takes any.
-    pub accepts: Vec<String>,
-    /// Whether it is a relay: a plan of one step without `message`, whose agent's Task is shown as it is.
-    pub relay: bool,
-    /// Protocol extensions that the client asks for, as URIs: the agent of a relay is called with them.
-    pub extensions: Vec<String>,
-    /// What makes an equal Message the same one, which starts no second run.
-    pub once: Option<Once>,
 }
 
 impl Executor {
@@ -197,18 +173,20 @@ impl Executor {
         Runs::new(Arc::clone(&self.shared.store), self.shared.account.clone())
     }
 
-    /// Starts a run, or queues it until fewer are driven. When this returns, the run exists durably, and unless it
+    /// Starts a run, or queues it until fewer are driven, or fewer of its key. When this returns, the run exists durably, and unless it
     /// is queued its first Messages are on their way.
     ///
     /// # Errors
-    /// When it may not even be queued ([`ExecutorError::Busy`]), an equal Message was taken meanwhile (a conflict), or
+    /// When it may not even be queued ([`ExecutorError::Busy`]), its workflow turns it away
+    /// ([`ExecutorError::Crowded`]) or its key cannot be evaluated ([`ExecutorError::Key`]), an equal Message was taken meanwhile (a conflict), or
     /// the store does not take it: then there is no run, unless the store cannot say
     /// ([`store::StoreError::Unavailable`]); a run that does exist can be resumed.
     pub async fn start(&self, new: NewRun) -> Result<RunId, ExecutorError> {
         self.check_lease()?;
         let account = &self.shared.account;
+        let (key, scheduled_at) = (self.group_key(&new)?, new.scheduled_at());
         let opening = new.opening.unwrap_or_else(|| Opening::new(&RunId::generate()));
-        let seat = self.seats.admit(&opening.id, Timestamp::now()).ok_or(ExecutorError::Busy)?;
+        let (seat, displaced) = self.admit(&opening.id, &new.plan.workflow, key.clone())?;
         let context = Some(&opening.context_id).filter(|known| !known.is_empty());
         let contexts = match context.or(new.context_id.as_ref()) {
             Some(context) => self.shared.contexts(context).await?,
@@ -229,9 +207,14 @@ impl Executor {
             accepts,
             extensions: new.extensions,
             relay: new.relay,
+            key,
+            scheduled_at,
         });
         if let Some(once) = &new.once {
             writes.push(once.put(account, &id)?);
+        }
+        if let Some(Scheduled { at, decided }) = &new.scheduled {
+            writes.push(decided.put(account, *at)?);
         }
         let held = match opening.seq {
             Seq(0) => Held::new(self, &id),
@@ -255,6 +238,9 @@ impl Executor {
         let opened = driver.open(header, writes, Arc::new(new.inputs), new.start.into()).await;
         held.settle(opened, false)?;
         self.launch(run, driver).await;
+        if let Some(displaced) = displaced {
+            self.displace(displaced.confirm());
+        }
         Ok(id)
     }
 

@@ -34,7 +34,7 @@ pub use answer::ReplyError;
 pub use body::{Body, Json};
 pub use callback::{Awaited, Callback, CallbackId, CallbackToken, Callbacks};
 pub use error::ExecutorError;
-pub use executor::{Exchange, Executor, NewRun};
+pub use executor::{Decided, Exchange, Executor, NewRun, Scheduled};
 pub use id::{NotARunId, RunId};
 pub use journal::{RUNS, RunSummary};
 pub use limits::{Limits, Polls};

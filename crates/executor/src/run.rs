@@ -72,6 +72,8 @@ pub struct Run {
     to_skip: BTreeSet<StepIndex>,
     /// Remote Tasks of failed attempts that still have to be told to stop.
     orphans: BTreeMap<(StepIndex, u32), Orphan>,
+    /// How many Messages it has sent to agents.
+    calls: u64,
     /// What the agent of a relay says of its Task.
     reported: Option<TaskState>,
     halt: Option<Outcome>,
@@ -114,6 +116,7 @@ impl Run {
             clock: Clock::default(),
             to_skip: BTreeSet::new(),
             orphans: BTreeMap::new(),
+            calls: 0,
             reported: None,
             halt: None,
             outcome: None,
@@ -198,6 +201,12 @@ impl Run {
             && !self.paused.is_empty()
             && is_all_paused
             && self.orphans.is_empty()
+    }
+
+    /// How many Messages it has sent to agents, those that were repeated counted once for each attempt and answer.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.calls
     }
 
     /// Whether its Task is shown as that of its one agent.

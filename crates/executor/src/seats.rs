@@ -1,17 +1,21 @@
-//! How many runs are driven at once, and which wait for their turn.
+//! How many runs are driven at once, in all and of each group, and which wait for their turn.
 //!
 //! Nothing is counted: who is driven and who waits are two sets, a run is in one of them for as long as its [`Seat`]
 //! lives, and the seat goes with the task that drives the run.
 
+mod group;
+
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-use crate::RunId;
+use self::group::Group;
+pub(crate) use self::group::{Displaced, GroupName, Membership};
+use crate::{RunId, id::RunKey};
 
 /// How many runs an executor takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +28,8 @@ pub struct RunLimits {
 }
 
 impl RunLimits {
-    /// Every run is driven at once.
-    pub const NONE: Self = Self { max_active: usize::MAX, queue: 0 };
+    /// Every run is driven at once, unless its workflow says otherwise.
+    pub const NONE: Self = Self { max_active: usize::MAX, queue: usize::MAX };
 }
 
 /// Names one seat: a run that is taken up anew gets another one before its former seat is gone.
@@ -33,6 +37,9 @@ type Ticket = u64;
 
 /// Where a run stands in the queue: those that came first go first.
 type Place = (Timestamp, RunId, Ticket);
+
+/// Tells a run that its turn has come.
+type Tell = watch::Sender<bool>;
 
 /// The seats of an executor.
 #[derive(Debug)]
@@ -45,7 +52,10 @@ pub(crate) struct Seats {
 struct State {
     next: Ticket,
     held: BTreeSet<Ticket>,
-    queue: BTreeMap<Place, watch::Sender<bool>>,
+    queue: BTreeMap<Place, Tell>,
+    groups: HashMap<GroupName, Group>,
+    /// How many runs wait for others of their groups, and are not in the queue yet.
+    blocked: usize,
     /// Who has asked that nobody's turn comes.
     gates: usize,
 }
@@ -55,21 +65,54 @@ impl Seats {
         Arc::new(Self { limits, state: Mutex::default() })
     }
 
-    /// Takes a new run, to be driven at once or in its turn; `None` when even the queue is full.
-    pub(crate) fn admit(self: &Arc<Self>, id: &RunId, at: Timestamp) -> Option<Arc<Seat>> {
+    /// Takes a new run, to be driven at once or in its turn.
+    pub(crate) fn admit(
+        self: &Arc<Self>,
+        run: &RunKey,
+        at: Timestamp,
+        member: Option<Membership>,
+    ) -> Admission {
         let mut state = self.state();
-        let is_free = state.queue.is_empty() && state.held.len() < self.limits.max_active;
-        if !is_free && state.queue.len() >= self.limits.queue {
-            return None;
+        let is_blocked = member.as_ref().is_some_and(|member| state.is_full(member));
+        if is_blocked && member.as_ref().is_some_and(Membership::rejects) {
+            return Admission::Rejected;
         }
-        Some(self.seat(&mut state, id, at, !is_free))
+        let is_free = state.queue.is_empty() && state.held.len() < self.limits.max_active;
+        let waiting = state.queue.len() + state.blocked;
+        if (is_blocked || !is_free) && waiting >= self.limits.queue {
+            return Admission::Full;
+        }
+        let displaced = match &member {
+            Some(member) if is_blocked => state.displace(member, run, self),
+            _ => None,
+        };
+        let turn = match (is_blocked, is_free) {
+            (true, _) => Turn::Blocked,
+            (false, true) => Turn::Now,
+            (false, false) => Turn::Queued,
+        };
+        Admission::Seated(self.seat(&mut state, &run.id, at, member, turn), displaced)
     }
 
-    /// Takes up a run that exists: one that was queued at an instant waits again, any other is driven at once.
-    pub(crate) fn take_up(self: &Arc<Self>, id: &RunId, queued_at: Option<Timestamp>) -> Arc<Seat> {
+    /// Takes up a run that exists since an instant: one that was queued waits again, any other is driven at once.
+    pub(crate) fn take_up(
+        self: &Arc<Self>,
+        id: &RunId,
+        since: Timestamp,
+        is_queued: bool,
+        member: Option<Membership>,
+    ) -> Arc<Seat> {
         let mut state = self.state();
-        let at = queued_at.unwrap_or(Timestamp::UNIX_EPOCH);
-        let seat = self.seat(&mut state, id, at, queued_at.is_some());
+        let turn = match (is_queued, &member) {
+            (false, _) => Turn::Now,
+            (true, None) => Turn::Queued,
+            (true, Some(_)) => Turn::Blocked,
+        };
+        let name = member.as_ref().map(|member| member.name.clone());
+        let seat = self.seat(&mut state, id, since, member, turn);
+        if let Some(name) = name {
+            state.unblock(&name);
+        }
         self.grant(&mut state);
         seat
     }
@@ -86,18 +129,23 @@ impl Seats {
         state: &mut State,
         id: &RunId,
         at: Timestamp,
-        is_queued: bool,
+        member: Option<Membership>,
+        turn: Turn,
     ) -> Arc<Seat> {
         let ticket = state.next;
         state.next += 1;
         let place = (at, id.clone(), ticket);
-        let (tell, granted) = watch::channel(!is_queued);
-        if is_queued {
-            state.queue.insert(place.clone(), tell);
-        } else {
-            state.held.insert(ticket);
+        let (tell, granted) = watch::channel(turn == Turn::Now);
+        let group = member.as_ref().map(|member| member.name.clone());
+        if let Some(member) = member {
+            state.join(member, &place, (turn == Turn::Blocked).then(|| tell.clone()));
         }
-        Arc::new(Seat { seats: Arc::clone(self), place, granted })
+        match turn {
+            Turn::Now => _ = state.held.insert(ticket),
+            Turn::Queued => _ = state.queue.insert(place.clone(), tell),
+            Turn::Blocked => (),
+        }
+        Arc::new(Seat { seats: Arc::clone(self), place, group, granted })
     }
 
     /// Turns come while seats are free.
@@ -117,6 +165,26 @@ impl Seats {
     }
 }
 
+/// What became of a new run.
+pub(crate) enum Admission {
+    /// It has a place; another run of its group has to end for it, if there is one here.
+    Seated(Arc<Seat>, Option<Displaced>),
+    /// Nothing more may wait.
+    Full,
+    /// Its group has no room, and it does not wait.
+    Rejected,
+}
+
+/// When a run is driven.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Now,
+    /// When a seat is free.
+    Queued,
+    /// When its group has room; then when a seat is free.
+    Blocked,
+}
+
 /// Keeps turns from coming while it lives.
 pub(crate) struct Gate(Arc<Seats>);
 
@@ -124,6 +192,7 @@ impl Drop for Gate {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.gates -= 1;
+        state.unblock_all();
         self.0.grant(&mut state);
     }
 }
@@ -133,6 +202,7 @@ impl Drop for Gate {
 pub(crate) struct Seat {
     seats: Arc<Seats>,
     place: Place,
+    group: Option<GroupName>,
     granted: watch::Receiver<bool>,
 }
 
@@ -175,6 +245,9 @@ impl Drop for Seat {
         let mut state = self.seats.state();
         state.queue.remove(&self.place);
         state.held.remove(&self.place.2);
+        if let Some(group) = &self.group {
+            state.leave(group, &self.place);
+        }
         self.seats.grant(&mut state);
     }
 }

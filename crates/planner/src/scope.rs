@@ -38,4 +38,6 @@ pub struct RunView {
     pub error: Option<StepError>,
     /// When the run started, as RFC 3339 text.
     pub started_at: String,
+    /// The time of the schedule that started the run, as RFC 3339 text; none when something else did.
+    pub scheduled_at: Option<String>,
 }

@@ -9,14 +9,18 @@ use url::Url;
 
 use crate::dag::{self, Edge};
 use crate::inputs::Input;
+use crate::limits::{Budget, Concurrency};
+use crate::schedule::Schedule;
 use crate::step::{OnError, Retry, Selector, Step};
 use crate::template::Template;
 
 mod decoder;
 pub(crate) mod duration;
 mod inputs;
+mod limits;
 mod message;
 mod policy;
+mod schedule;
 mod steps;
 mod values;
 
@@ -32,7 +36,7 @@ pub const DEFAULT_RUN_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 /// How long one attempt of a step may take, unless the workflow says otherwise.
 pub const DEFAULT_STEP_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 16] = [
     "convoke",
     "name",
     "title",
@@ -43,7 +47,10 @@ const KEYS: [&str; 13] = [
     "agents",
     "defaults",
     "parallel",
+    "concurrency",
     "timeout",
+    "budget",
+    "schedule",
     "steps",
     "outputs",
 ];
@@ -78,8 +85,17 @@ pub struct Workflow {
     pub agents: Vec<InlineAgent>,
     /// Steps of one run in flight at once.
     pub parallel: usize,
+    /// How many runs of it go on at once; as many as there are without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<Concurrency>,
     /// How long a whole run may take.
     pub timeout: Duration,
+    /// How much a whole run may use; as much as it needs without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// When it starts by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schedule: Vec<Schedule>,
     /// The steps, in the order of the file.
     pub steps: Vec<Step>,
     /// Why steps wait for each other.
@@ -208,6 +224,7 @@ impl<'n> Checker<'_, 'n> {
         let steps = self.steps(fields, top, &defaults, &mut edges);
         dag::check_cycles(&steps_in_file(&self.names), &edges, &mut self.decoder.problems);
         let (outputs, outputs_read) = self.outputs(fields);
+        let schedule = self.schedules(fields, &inputs);
         let mut workflow = Workflow {
             convoke: convoke?,
             name: name?,
@@ -218,7 +235,10 @@ impl<'n> Checker<'_, 'n> {
             inputs,
             agents,
             parallel: self.parallel(fields),
+            concurrency: self.concurrency(fields),
             timeout: self.duration(fields, "timeout", "`timeout`").unwrap_or(DEFAULT_RUN_TIMEOUT),
+            budget: self.budget(fields),
+            schedule,
             steps,
             edges,
             outputs,

@@ -27,6 +27,7 @@ mod private;
 mod push;
 mod receive;
 mod relay;
+mod schedules;
 mod serve;
 mod settings;
 mod tail;

@@ -27,6 +27,7 @@ use crate::{
     push::Push,
     receive::Receiver,
     relay,
+    schedules::Schedules,
     tail::Tail,
     view::Extent,
 };
@@ -137,6 +138,11 @@ impl Orchestrator {
                 }
             }
         }
+    }
+
+    /// What starts workflows by the clock.
+    pub(crate) fn schedules(&self) -> Schedules {
+        Schedules::new(Arc::clone(&self.receiver), self.settings.schedule_account.as_ref())
     }
 
     /// Takes the routes of callbacks out; none where agents are only asked.

@@ -59,6 +59,20 @@ struct Received<'a> {
     executor: &'a Executor,
 }
 
+impl Received<'_> {
+    /// Has the run answer the Message.
+    fn run(&self, new: NewRun) -> NewRun {
+        let context_id = Some(self.message.context_id.clone());
+        NewRun {
+            message: Some(self.message.clone()),
+            context_id: context_id.filter(|context| !context.is_empty()),
+            accepts: self.accepts.to_vec(),
+            once: self.once.cloned(),
+            ..new
+        }
+    }
+}
+
 impl Receiver {
     /// The executor of somebody's account.
     pub(crate) fn executor_of(&self, caller: &Principal) -> Executor {
@@ -231,24 +245,15 @@ impl Receiver {
                         return Ok(executor.reject(exchange).await?);
                     }
                 };
-                let message = Some(received.message.clone());
-                let context_id = Some(received.message.context_id.clone());
-                let context_id = context_id.filter(|context| !context.is_empty());
-                let accepts = received.accepts.to_vec();
-                let once = received.once.cloned();
-                let new = NewRun {
-                    plan,
-                    inputs,
-                    start,
-                    message,
-                    context_id,
-                    opening,
-                    accepts,
-                    relay: false,
-                    extensions: Vec::new(),
-                    once,
-                };
-                Ok(executor.start(new).await?)
+                let new = received.run(NewRun::of(plan, inputs, start));
+                match executor.start(NewRun { opening: opening.clone(), ..new }).await {
+                    Err(why @ (ExecutorError::Crowded { .. } | ExecutorError::Key(_))) => {
+                        let answer = vec![Part::text(why.to_string())];
+                        let exchange = exchange(Some(workflow.name.clone()), answer);
+                        Ok(executor.reject(exchange).await?)
+                    }
+                    started => Ok(started?),
+                }
             }
         }
     }
@@ -263,20 +268,10 @@ impl Receiver {
             BindError::Unreachable(_) => Error::unavailable(why.to_string(), None),
             BindError::NoAgent(_) => Error::unsupported(why.to_string()),
         })?;
-        let context_id = Some(received.message.context_id.clone());
-        let new = NewRun {
-            plan: Arc::new(plan),
-            inputs: serde_json::Map::new(),
-            start: received.message.parts.clone(),
-            message: Some(received.message.clone()),
-            context_id: context_id.filter(|context| !context.is_empty()),
-            opening: None,
-            accepts: received.accepts.to_vec(),
-            relay: true,
-            extensions: received.extensions.to_vec(),
-            once: received.once.cloned(),
-        };
-        Ok(received.executor.start(new).await?)
+        let start = received.message.parts.clone();
+        let new = received.run(NewRun::of(Arc::new(plan), serde_json::Map::new(), start));
+        let extensions = received.extensions.to_vec();
+        Ok(received.executor.start(NewRun { relay: true, extensions, ..new }).await?)
     }
 
     /// Cancels a Task of somebody's account: before its run, or through its run. Returns when that is under way.

@@ -45,6 +45,7 @@ pub async fn serve(
     stop: CancellationToken,
 ) -> Result<(), ServeError> {
     let mut watching = std::pin::pin!(orchestrator.watch());
+    let mut starting = std::pin::pin!(orchestrator.schedules().keep());
     let callbacks = orchestrator.callbacks();
     let orchestrator = Arc::new(orchestrator);
     let executor = Arc::clone(orchestrator.executor());
@@ -75,6 +76,7 @@ pub async fn serve(
             (serving.await, true)
         }
         never = &mut watching => match never {},
+        never = &mut starting => match never {},
     };
     // It ends with the server, also when that ended by itself.
     stop.cancel();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use protocol::{auth::Secret, limits::ServerLimits};
+use store::AccountId;
 
 use crate::{Delegation, Hosts, PublicSkills};
 
@@ -27,6 +28,8 @@ pub struct Settings {
     pub push: PushSettings,
     /// Which skills stand on the card that everybody can read.
     pub public_skills: PublicSkills,
+    /// The account that scheduled runs belong to; that of the process without.
+    pub schedule_account: Option<AccountId>,
     /// What notifications of agents have to be signed with (HMAC-SHA-256), besides bringing their token.
     pub callback_secret: Option<Secret>,
 }
@@ -104,6 +107,7 @@ impl Default for Settings {
             publish: Publish::Off,
             push: PushSettings::default(),
             public_skills: PublicSkills::default(),
+            schedule_account: None,
             callback_secret: None,
         }
     }

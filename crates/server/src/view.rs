@@ -238,6 +238,7 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::AttemptCanceled { .. }
         | RunEvent::CancelRequested { .. }
         | RunEvent::RunTimedOut { .. }
+        | RunEvent::BudgetSpent { .. }
         | RunEvent::RunFinished { .. } => true,
         RunEvent::RunResumed { .. }
         | RunEvent::ContextRefused { .. }

@@ -99,18 +99,7 @@ async fn start(args: &Args, run: &RunArgs) -> Result<Started, Failure> {
     let start = workflow_file::start(&workflow, run)?;
     let place = Place::open(args).await?;
     let plan = workflow_file::bind(&place, workflow).await?;
-    let new = NewRun {
-        plan: Arc::new(plan),
-        inputs: start.inputs,
-        start: start.parts,
-        message: None,
-        context_id: None,
-        opening: None,
-        accepts: Vec::new(),
-        relay: false,
-        extensions: Vec::new(),
-        once: None,
-    };
+    let new = NewRun::of(Arc::new(plan), start.inputs, start.parts);
     let here = Here::open(&place).await?;
     let interrupts = Interrupts::new().map_err(Failure::unavailable)?;
     let id = here.executor.start(new).await?;

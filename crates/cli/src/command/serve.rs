@@ -9,6 +9,7 @@ use server::{
     Access, CALLBACKS, Delegation, Folder, Hosts, Offering, Orchestrator, Parts, ServeError,
     Settings, access::Tokens,
 };
+use store::AccountId;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -97,6 +98,7 @@ fn settings(config: &Config) -> Settings {
         publish: config.publish,
         push: config.push,
         public_skills: config.public_skills.clone(),
+        schedule_account: config.schedule_account.as_deref().map(AccountId::new),
         callback_secret: None,
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::failure::Exit;
 
 /// Every setting: its key, its default, another value as it is written in a file, and in the environment or a flag.
-const SETTINGS: [(&str, &str, &str, &str); 38] = [
+const SETTINGS: [(&str, &str, &str, &str); 39] = [
     ("listen", "127.0.0.1:8100", "127.0.0.1:1", "127.0.0.1:2"),
     ("insecure", "false", "true", "false"),
     ("auth.api_keys", "false", "true", "false"),
@@ -39,6 +39,7 @@ const SETTINGS: [(&str, &str, &str, &str); 38] = [
     ("evidence.stale_after", "900s", "1s", "2s"),
     ("evidence.window", "2592000s", "1s", "2s"),
     ("evidence.at_once", "16", "1", "2"),
+    ("schedules.account", "None", "one", "two"),
     ("limits.body_bytes", "16777216", "1", "2"),
     ("limits.body_timeout", "30s", "1ms", "2ms"),
     ("limits.keep_alive", "15s", "1ms", "2ms"),
@@ -66,6 +67,7 @@ fn shown(config: &Config, key: &str) -> String {
         limits,
         older_versions,
         evidence,
+        schedule_account,
     } = config;
     match key {
         "listen" => listen.to_string(),
@@ -98,6 +100,7 @@ fn shown(config: &Config, key: &str) -> String {
         "evidence.stale_after" => format!("{:?}", evidence.stale_after),
         "evidence.window" => format!("{:?}", evidence.window),
         "evidence.at_once" => evidence.at_once.to_string(),
+        "schedules.account" => format!("{schedule_account:?}"),
         "limits.body_bytes" => limits.max_body_bytes.to_string(),
         "limits.body_timeout" => format!("{:?}", limits.body_timeout),
         "limits.keep_alive" => format!("{:?}", limits.keep_alive),

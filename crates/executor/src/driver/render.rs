@@ -90,6 +90,7 @@ impl Driver {
             context_id: header.map(|header| header.context_id.clone()).unwrap_or_default(),
             workflow: plan.workflow.name.clone(),
             error: None,
+            scheduled_at: header.and_then(|header| header.scheduled_at).map(|at| at.to_string()),
             started_at: self.run.started_at().map(|at| at.to_string()).unwrap_or_default(),
         };
         Ok(Scope { inputs: start.inputs, steps, run, start: start.parts })

@@ -38,7 +38,7 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         streamed: Streamed::default(),
         cancel: CancellationToken::new(),
         mailbox: Mailbox::default(),
-        seat: Seats::new(RunLimits::NONE).take_up(&id, None),
+        seat: Seats::new(RunLimits::NONE).take_up(&id, Timestamp::UNIX_EPOCH, false, None),
     };
     let outbound = Outbound::new(Policy::loopback()).unwrap();
     let (limits, interfaces) = (Limits::default(), Arc::default());
@@ -68,6 +68,8 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         accepts: Vec::new(),
         extensions: Vec::new(),
         relay: false,
+        key: None,
+        scheduled_at: None,
     };
     driver.open(Box::new(header), Vec::new(), Arc::default(), Arc::from([])).await.unwrap();
     (folder, driver)

@@ -67,8 +67,8 @@ impl Executor {
             Some((_, owned)) => owned,
             None => self.claim(id).await?,
         };
-        let queued_at = recorded.run.queued_at().filter(|_| recorded.run.is_queued());
-        let run = self.supervised(id, owned, self.seats.take_up(id, queued_at));
+        let seat = self.take_up(id, &recorded.plan.workflow, &recorded.run);
+        let run = self.supervised(id, owned, seat);
         match run.revive().await {
             Ok(driver) => {
                 self.launch(run, driver).await;

@@ -74,6 +74,10 @@ impl Run {
                 let outcome = Outcome::Failed(self.timed_out());
                 self.halt_for(*at, outcome);
             }
+            RunEvent::BudgetSpent { at, step } => {
+                let outcome = Outcome::Failed(self.overspent(step));
+                self.halt_for(*at, outcome);
+            }
             RunEvent::AttemptCanceled { step, attempt, at, .. } => {
                 self.forget_remote(step, *attempt, *at);
             }
@@ -137,6 +141,7 @@ impl Run {
         let Some(index) = self.shape.find(step) else {
             return;
         };
+        self.calls += 1;
         let found = &mut self.steps[index.position()];
         found.attempts = attempt;
         found.started_at.get_or_insert(at);
@@ -333,6 +338,22 @@ impl Run {
             | Phase::BackingOff { .. }
             | Phase::Canceling { .. }
             | Phase::Settled(_) => (),
+        }
+    }
+
+    fn overspent(&self, step: &StepId) -> RunError {
+        let calls = self.shape.budget;
+        RunError {
+            step: None,
+            error: StepError {
+                step: String::new(),
+                class: ErrorClass::Invalid,
+                message: format!(
+                    "the run has made the {calls} calls of its budget, and step `{step}` needs one more: \
+                     raise `budget.calls`, or have fewer attempts"
+                ),
+                attempt: 0,
+            },
         }
     }
 

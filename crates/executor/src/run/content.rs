@@ -71,6 +71,12 @@ pub struct Header {
     /// Whether it is a relay: one step, whose agent's Task is shown as it is.
     #[serde(default, skip_serializing_if = "is_false")]
     pub relay: bool,
+    /// What it is counted by among the runs of its workflow; absent where they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The time of the schedule that started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled_at: Option<Timestamp>,
 }
 
 /// An outgoing Message, fixed before it is sent.

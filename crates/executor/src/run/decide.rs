@@ -107,6 +107,7 @@ impl Run {
             return None;
         }
         Some(match rendered {
+            Rendered::Send(_) if self.is_spent() => RunEvent::BudgetSpent { at, step },
             Rendered::Send(intent) => {
                 RunEvent::AttemptStarted { step, attempt: found.attempts + 1, at, intent }
             }
@@ -229,6 +230,11 @@ impl Run {
             let halted = matches!(found.phase, Phase::Canceling { .. });
             (halted && found.is_current(attempt)) || self.orphans.contains_key(&(index, attempt))
         })
+    }
+
+    /// Whether no Message may be sent any more.
+    pub(super) fn is_spent(&self) -> bool {
+        self.calls >= self.shape.budget
     }
 
     fn may_halt(&self) -> bool {

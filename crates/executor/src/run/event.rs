@@ -250,6 +250,13 @@ pub enum RunEvent {
         /// When.
         at: Timestamp,
     },
+    /// A step wanted to send a Message, and the run has sent as many as it may.
+    BudgetSpent {
+        /// When.
+        at: Timestamp,
+        /// Which step.
+        step: StepId,
+    },
     /// The remote end of an attempt that is no longer wanted was told so, or could not be told.
     AttemptCanceled {
         /// Which step.
@@ -290,6 +297,7 @@ impl RunEvent {
             | Self::AttemptFailed { step, .. }
             | Self::StepCompleted { step, .. }
             | Self::StepFailed { step, .. }
+            | Self::BudgetSpent { step, .. }
             | Self::AttemptCanceled { step, .. } => Some(step),
             Self::RunDeferred { .. }
             | Self::RunRejected { .. }
@@ -321,6 +329,7 @@ impl RunEvent {
             | Self::AttemptFailed { .. }
             | Self::CancelRequested { .. }
             | Self::RunTimedOut { .. }
+            | Self::BudgetSpent { .. }
             | Self::RunFinished { .. } => true,
             Self::RunResumed { .. }
             | Self::StepSkipped { .. }

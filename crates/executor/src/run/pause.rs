@@ -97,6 +97,9 @@ impl Run {
             Phase::Paused { flight, .. } => flight.attempt == attempt && flight.turn + 1 == turn,
             _ => false,
         };
+        if is_asked && self.is_spent() {
+            return Some(RunEvent::BudgetSpent { at, step });
+        }
         is_asked.then_some(RunEvent::AttemptAnswered { step, attempt, at, turn, intent, said })
     }
 
@@ -175,6 +178,7 @@ impl Run {
         if let Some(index) = self.shape.find(step)
             && let Phase::Paused { mut flight, task, since, pause } = self.at(index).phase.clone()
         {
+            self.calls += 1;
             flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
             flight.asked = Some(pause);
             flight.turn = turn;

@@ -42,15 +42,17 @@ pub struct Shape {
     pub parallel: usize,
     /// How long the whole run may take.
     pub timeout: Duration,
+    /// How many Messages it may send to agents.
+    pub budget: u64,
 }
 
 impl Shape {
-    /// Builds a shape from its steps, whose positions are their indices.
+    /// Builds a shape from its steps, whose positions are their indices. It may send what it needs to.
     #[must_use]
     pub fn new(steps: Vec<StepShape>, parallel: usize, timeout: Duration) -> Self {
         let by_id =
             (0u32..).zip(&steps).map(|(at, step)| (step.id.clone(), StepIndex(at))).collect();
-        Self { steps, by_id, parallel, timeout }
+        Self { steps, by_id, parallel, timeout, budget: u64::MAX }
     }
 
     /// Takes the shape of a plan.
@@ -71,7 +73,8 @@ impl Shape {
                 timeout: step.timeout,
             })
             .collect();
-        Self::new(steps, plan.workflow.parallel, plan.workflow.timeout)
+        let budget = plan.workflow.budget.as_ref().map_or(u64::MAX, |budget| budget.calls);
+        Self { budget, ..Self::new(steps, plan.workflow.parallel, plan.workflow.timeout) }
     }
 
     /// Number of steps.

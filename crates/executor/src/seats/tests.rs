@@ -12,17 +12,29 @@ fn id() -> RunId {
     RunId::generate()
 }
 
+impl Seats {
+    /// Takes a new run of no group; `None` when even the queue is full.
+    fn seat_of(self: &Arc<Self>, id: &RunId, at: Timestamp) -> Option<Arc<Seat>> {
+        let run = RunKey { account: store::AccountId::new("a"), id: id.clone() };
+        match self.admit(&run, at, None) {
+            Admission::Seated(seat, None) => Some(seat),
+            Admission::Full => None,
+            Admission::Seated(_, Some(_)) | Admission::Rejected => panic!("it is of no group"),
+        }
+    }
+}
+
 #[test]
 fn so_many_are_driven_so_many_wait_and_the_rest_is_refused() {
     let seats = seats(1, 2);
-    let driven = seats.admit(&id(), at(1)).unwrap();
-    let first = seats.admit(&id(), at(2)).unwrap();
-    let second = seats.admit(&id(), at(3)).unwrap();
+    let driven = seats.seat_of(&id(), at(1)).unwrap();
+    let first = seats.seat_of(&id(), at(2)).unwrap();
+    let second = seats.seat_of(&id(), at(3)).unwrap();
     assert!(driven.is_granted() && !first.is_granted() && !second.is_granted());
-    assert!(seats.admit(&id(), at(4)).is_none());
+    assert!(seats.seat_of(&id(), at(4)).is_none());
     drop(driven);
     assert!(first.is_granted() && !second.is_granted());
-    let third = seats.admit(&id(), at(5)).expect("there is room in the queue");
+    let third = seats.seat_of(&id(), at(5)).expect("there is room in the queue");
     drop(first);
     assert!(second.is_granted() && !third.is_granted(), "nobody overtakes");
 }
@@ -30,10 +42,10 @@ fn so_many_are_driven_so_many_wait_and_the_rest_is_refused() {
 #[test]
 fn a_place_in_the_queue_that_is_given_up_is_free() {
     let seats = seats(1, 1);
-    let driven = seats.admit(&id(), at(1)).unwrap();
-    let gone = seats.admit(&id(), at(2)).unwrap();
+    let driven = seats.seat_of(&id(), at(1)).unwrap();
+    let gone = seats.seat_of(&id(), at(2)).unwrap();
     drop(gone);
-    let next = seats.admit(&id(), at(3)).unwrap();
+    let next = seats.seat_of(&id(), at(3)).unwrap();
     drop(driven);
     assert!(next.is_granted());
 }
@@ -41,14 +53,14 @@ fn a_place_in_the_queue_that_is_given_up_is_free() {
 #[test]
 fn a_run_that_waits_for_people_holds_no_slot_and_goes_on_without_asking() {
     let seats = seats(1, 1);
-    let paused = seats.admit(&id(), at(1)).unwrap();
-    let next = seats.admit(&id(), at(2)).unwrap();
+    let paused = seats.seat_of(&id(), at(1)).unwrap();
+    let next = seats.seat_of(&id(), at(2)).unwrap();
     next.hold(false);
     assert!(!next.is_granted(), "what it does not have it cannot give away");
     paused.hold(false);
     assert!(next.is_granted());
     paused.hold(true);
-    let last = seats.admit(&id(), at(3)).unwrap();
+    let last = seats.seat_of(&id(), at(3)).unwrap();
     drop(next);
     assert!(!last.is_granted(), "the answered run is driven");
     drop(paused);
@@ -59,10 +71,10 @@ fn a_run_that_waits_for_people_holds_no_slot_and_goes_on_without_asking() {
 fn runs_that_are_taken_up_stand_in_the_order_in_which_they_were_queued() {
     let seats = seats(1, 0);
     let gate = seats.gate();
-    let late = seats.take_up(&id(), Some(at(9)));
-    let early = seats.take_up(&id(), Some(at(3)));
+    let late = seats.take_up(&id(), at(9), true, None);
+    let early = seats.take_up(&id(), at(3), true, None);
     assert!(!late.is_granted() && !early.is_granted(), "the order is not known yet");
-    let driven = seats.take_up(&id(), None);
+    let driven = seats.take_up(&id(), at(0), false, None);
     assert!(driven.is_granted());
     drop(gate);
     assert!(!early.is_granted(), "the seat is taken");
@@ -76,10 +88,10 @@ fn runs_that_are_taken_up_stand_in_the_order_in_which_they_were_queued() {
 fn a_former_slot_of_a_run_takes_nothing_from_its_next_one() {
     let seats = seats(1, 1);
     let run = id();
-    let former = seats.take_up(&run, None);
-    let now = seats.take_up(&run, None);
+    let former = seats.take_up(&run, at(0), false, None);
+    let now = seats.take_up(&run, at(0), false, None);
     drop(former);
-    let next = seats.admit(&id(), at(1)).unwrap();
+    let next = seats.seat_of(&id(), at(1)).unwrap();
     assert!(!next.is_granted());
     drop(now);
     assert!(next.is_granted());
@@ -88,8 +100,8 @@ fn a_former_slot_of_a_run_takes_nothing_from_its_next_one() {
 #[tokio::test]
 async fn whoever_waits_is_woken() {
     let seats = seats(1, 1);
-    let driven = seats.admit(&id(), at(1)).unwrap();
-    let next = seats.admit(&id(), at(2)).unwrap();
+    let driven = seats.seat_of(&id(), at(1)).unwrap();
+    let next = seats.seat_of(&id(), at(2)).unwrap();
     let ((), ()) = tokio::join!(next.granted(), async { drop(driven) });
     assert!(next.is_granted());
 }

@@ -2,11 +2,13 @@
 
 mod agent;
 mod bodies;
+mod budget;
 mod cancel;
 mod chunks;
 mod context;
 mod failing_store;
 mod follow;
+mod groups;
 mod hints;
 mod interfaces;
 mod odd;

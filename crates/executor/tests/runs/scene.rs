@@ -158,18 +158,7 @@ pub(crate) fn account() -> AccountId {
 }
 
 pub(crate) fn new_run(plan: Arc<Plan>) -> NewRun {
-    NewRun {
-        plan,
-        inputs: serde_json::Map::new(),
-        start: Vec::new(),
-        message: None,
-        context_id: None,
-        opening: None,
-        accepts: Vec::new(),
-        relay: false,
-        extensions: Vec::new(),
-        once: None,
-    }
+    NewRun::of(plan, serde_json::Map::new(), Vec::new())
 }
 
 /// Checks a workflow and binds it to the agents it names itself.

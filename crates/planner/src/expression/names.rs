@@ -5,7 +5,8 @@ pub(super) const ROOTS: [&str; 3] = ["inputs", "steps", "run"];
 /// The functions an expression can call.
 pub(super) const FUNCTIONS: [&str; 3] = ["dict", "namespace", "range"];
 /// What can be read of `run`.
-pub(super) const RUN: [&str; 5] = ["id", "context_id", "workflow", "error", "started_at"];
+pub(super) const RUN: [&str; 6] =
+    ["id", "context_id", "workflow", "error", "started_at", "scheduled_at"];
 /// What can be read of a step.
 pub(super) const STEP_FIELDS: [&str; 9] =
     ["state", "text", "data", "artifacts", "task", "message", "error", "agent", "reason"];

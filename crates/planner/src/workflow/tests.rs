@@ -3,9 +3,11 @@ use std::time::Duration;
 use document::{Source, Style, render};
 
 use super::*;
+use crate::limits::OnConflict;
 use crate::step::{ErrorClass, Jitter};
 
 mod bad;
+mod level;
 
 fn source(text: &str) -> Source {
     Source::new("trip.yaml", text)
@@ -58,7 +60,12 @@ agents:
   local: {url: "http://127.0.0.1:9103"}
 defaults: {timeout: 5m, on_error: continue, retry: {attempts: 7}}
 parallel: 3
+concurrency: {key: inputs.request, limit: 2, on_conflict: cancel_oldest}
 timeout: 30m
+budget: {calls: 20}
+schedule:
+  - {cron: "0 7 * * MON", timezone: Europe/Helsinki, inputs: {request: weekly}}
+  - {cron: "*/5 * * * *", inputs: {request: often, people: 3}}
 steps:
   a: {agent: local}
   b: {agent: {url: "http://127.0.0.1:9104"}}
@@ -78,6 +85,21 @@ outputs:
     );
     assert_eq!(workflow.agents[0].name, "local");
     assert_eq!(workflow.parallel, 3);
+    let concurrency = workflow.concurrency.as_ref().unwrap();
+    assert_eq!(concurrency.key.as_ref().unwrap().source(), "inputs.request");
+    assert_eq!((concurrency.limit, concurrency.on_conflict), (2, OnConflict::CancelOldest));
+    assert_eq!(workflow.budget, Some(Budget { calls: 20 }));
+    let schedule = |schedule: &Schedule| {
+        let inputs = serde_json::to_string(&schedule.inputs).unwrap();
+        format!("{} in {} with {inputs}", schedule.cron, schedule.timezone)
+    };
+    assert_eq!(
+        workflow.schedule.iter().map(schedule).collect::<Vec<_>>(),
+        [
+            r#"0 7 * * MON in Europe/Helsinki with {"request":"weekly"}"#,
+            r#"*/5 * * * * in UTC with {"people":3,"request":"often"}"#,
+        ]
+    );
     assert_eq!(workflow.timeout, Duration::from_secs(1800));
     assert_eq!(workflow.steps[0].timeout, Duration::from_secs(300));
     assert_eq!(workflow.steps[0].on_error, OnError::Continue);
@@ -97,6 +119,8 @@ fn a_workflow_that_says_little_gets_the_defaults() {
     let workflow =
         checked("convoke: 1\nname: w\nsteps: {a: {agent: x}, b: {agent: y, needs: [a]}}\n");
     assert_eq!(workflow.parallel, DEFAULT_PARALLEL);
+    assert_eq!((workflow.concurrency, workflow.budget), (None, None));
+    assert!(workflow.schedule.is_empty());
     assert_eq!(workflow.timeout, DEFAULT_RUN_TIMEOUT);
     assert_eq!(workflow.steps[0].timeout, DEFAULT_STEP_TIMEOUT);
     assert_eq!(workflow.steps[0].retry, Retry::default());

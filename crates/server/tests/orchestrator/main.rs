@@ -15,6 +15,7 @@ mod references;
 mod refusals;
 mod relay;
 mod scene;
+mod schedules;
 mod serving;
 mod starting;
 mod streams;

@@ -40,6 +40,7 @@ impl RunEvent {
             | Self::AnswerRefused { .. }
             | Self::CancelRequested { .. }
             | Self::RunTimedOut { .. }
+            | Self::BudgetSpent { .. }
             | Self::AttemptCanceled { .. } => Vec::new(),
         }
     }

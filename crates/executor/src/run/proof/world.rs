@@ -318,6 +318,8 @@ impl World {
             accepts: Vec::new(),
             extensions: Vec::new(),
             relay: false,
+            key: None,
+            scheduled_at: None,
         });
         match self.is_queued {
             true => Input::Queue { at, header },

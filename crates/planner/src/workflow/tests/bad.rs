@@ -274,7 +274,7 @@ fn an_expression_that_cannot_be_right_is_shown_where_it_is() {
         ·                    ───
      10 │       ${{ steps.a.text | uppr }}
         ╰────
-      help: `run` has id, context_id, workflow, error, started_at
+      help: `run` has id, context_id, workflow, error, started_at, scheduled_at
 
     expression::unknown-name
 
@@ -414,7 +414,7 @@ fn wrong_types_in_a_step_say_what_is_expected() {
 
 #[test]
 fn a_file_of_another_shape_says_what_a_workflow_is() {
-    insta::assert_snapshot!([shown(""), shown("- a\n"), shown("{}\n")].join("\n"), @r#"
+    insta::assert_snapshot!([shown(""), shown("- a\n"), shown("{}\n")].join("\n"), @r##"
     workflow::invalid-value
 
       × there is no workflow in this file
@@ -430,7 +430,7 @@ fn a_file_of_another_shape_says_what_a_workflow_is() {
        ·   ╰── a mapping goes here
        ╰────
       help: write `KEY: VALUE` with keys of these: convoke, name, title, description, tags, examples,
-            inputs, agents, defaults, parallel, timeout, steps, outputs
+            inputs, agents, defaults, parallel, concurrency, timeout, budget, schedule, steps, outputs
 
     workflow::missing-key
 
@@ -461,7 +461,7 @@ fn a_file_of_another_shape_says_what_a_workflow_is() {
        · ╰── `steps` is missing
        ╰────
       help: add at least one step under `steps`
-    "#);
+    "##);
 }
 
 #[test]
