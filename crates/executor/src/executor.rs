@@ -178,8 +178,8 @@ impl Executor {
     ///
     /// # Errors
     /// When it may not even be queued ([`ExecutorError::Busy`]), its workflow turns it away
-    /// ([`ExecutorError::Crowded`]) or its key cannot be evaluated ([`ExecutorError::Key`]), an equal Message was taken meanwhile (a conflict), or
-    /// the store does not take it: then there is no run, unless the store cannot say
+    /// ([`ExecutorError::Crowded`]) or its key cannot be evaluated ([`ExecutorError::Key`]), an equal Message was taken
+    /// meanwhile (a conflict), or the store does not take it: then there is no run, unless the store cannot say
     /// ([`store::StoreError::Unavailable`]); a run that does exist can be resumed.
     pub async fn start(&self, new: NewRun) -> Result<RunId, ExecutorError> {
         self.check_lease()?;
@@ -210,12 +210,8 @@ impl Executor {
             key,
             scheduled_at,
         });
-        if let Some(once) = &new.once {
-            writes.push(once.put(account, &id)?);
-        }
-        if let Some(Scheduled { at, decided }) = &new.scheduled {
-            writes.push(decided.put(account, *at)?);
-        }
+        writes.extend(new.once.map(|once| once.put(account, &id)).transpose()?);
+        writes.extend(new.scheduled.map(|it| it.decided.put(account, it.at)).transpose()?);
         let held = match opening.seq {
             Seq(0) => Held::new(self, &id),
             _ => self.hold(&id).await?,
@@ -239,7 +235,7 @@ impl Executor {
         held.settle(opened, false)?;
         self.launch(run, driver).await;
         if let Some(displaced) = displaced {
-            self.displace(displaced.confirm());
+            self.displace(&displaced.confirm());
         }
         Ok(id)
     }

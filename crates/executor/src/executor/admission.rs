@@ -131,9 +131,9 @@ impl Executor {
     }
 
     /// Asks for the end of a run that another one of its group takes the place of.
-    pub(super) fn displace(&self, run: RunKey) {
+    pub(super) fn displace(&self, run: &RunKey) {
         // One that is not driven any more has ended.
-        if let Some(handle) = self.drivers.get(&run) {
+        if let Some(handle) = self.drivers.get(run) {
             tracing::info!(run = %run.id, "canceled: a newer run of the same key takes its place");
             handle.cancel.cancel();
         }

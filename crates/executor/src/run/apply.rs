@@ -70,14 +70,8 @@ impl Run {
                 self.settle(step, *at, Settled::Failed(result.clone(), error.clone()));
             }
             RunEvent::CancelRequested { at } => self.halt_for(*at, Outcome::Canceled),
-            RunEvent::RunTimedOut { at } => {
-                let outcome = Outcome::Failed(self.timed_out());
-                self.halt_for(*at, outcome);
-            }
-            RunEvent::BudgetSpent { at, step } => {
-                let outcome = Outcome::Failed(self.overspent(step));
-                self.halt_for(*at, outcome);
-            }
+            RunEvent::RunTimedOut { at } => self.fail(*at, self.timed_out()),
+            RunEvent::BudgetSpent { at, step } => self.fail(*at, self.overspent(step)),
             RunEvent::AttemptCanceled { step, attempt, at, .. } => {
                 self.forget_remote(step, *attempt, *at);
             }
@@ -315,6 +309,11 @@ impl Run {
         for active in self.active.clone() {
             self.halt_step(active, at);
         }
+    }
+
+    /// The run as a whole has failed.
+    fn fail(&mut self, at: Timestamp, error: RunError) {
+        self.halt_for(at, Outcome::Failed(error));
     }
 
     fn halt_step(&mut self, index: StepIndex, since: Timestamp) {

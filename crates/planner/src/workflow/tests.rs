@@ -60,12 +60,7 @@ agents:
   local: {url: "http://127.0.0.1:9103"}
 defaults: {timeout: 5m, on_error: continue, retry: {attempts: 7}}
 parallel: 3
-concurrency: {key: inputs.request, limit: 2, on_conflict: cancel_oldest}
 timeout: 30m
-budget: {calls: 20}
-schedule:
-  - {cron: "0 7 * * MON", timezone: Europe/Helsinki, inputs: {request: weekly}}
-  - {cron: "*/5 * * * *", inputs: {request: often, people: 3}}
 steps:
   a: {agent: local}
   b: {agent: {url: "http://127.0.0.1:9104"}}
@@ -85,6 +80,32 @@ outputs:
     );
     assert_eq!(workflow.agents[0].name, "local");
     assert_eq!(workflow.parallel, 3);
+    assert_eq!(workflow.timeout, Duration::from_secs(1800));
+    assert_eq!(workflow.steps[0].timeout, Duration::from_secs(300));
+    assert_eq!(workflow.steps[0].on_error, OnError::Continue);
+    assert_eq!(workflow.steps[0].retry.attempts, 7);
+    assert_eq!(workflow.urls(), ["http://127.0.0.1:9103", "http://127.0.0.1:9104"]);
+    let output = &workflow.outputs[0];
+    assert_eq!(
+        (output.name.as_str(), output.media_type.as_deref()),
+        ("result", Some("text/plain"))
+    );
+    assert_eq!(output.description.as_deref(), Some("What came of it"));
+    assert_eq!(workflow.outputs_read, [0]);
+}
+
+#[test]
+fn what_holds_for_all_runs_of_a_workflow_is_read() {
+    let workflow = checked(&with(
+        r#"inputs: {request: {type: string}, people: {type: integer, default: 2}}
+concurrency: {key: inputs.request, limit: 2, on_conflict: cancel_oldest}
+budget: {calls: 20}
+schedule:
+  - {cron: "0 7 * * MON", timezone: Europe/Helsinki, inputs: {request: weekly}}
+  - {cron: "*/5 * * * *", inputs: {request: often, people: 3}}
+"#,
+        "",
+    ));
     let concurrency = workflow.concurrency.as_ref().unwrap();
     assert_eq!(concurrency.key.as_ref().unwrap().source(), "inputs.request");
     assert_eq!((concurrency.limit, concurrency.on_conflict), (2, OnConflict::CancelOldest));
@@ -100,18 +121,6 @@ outputs:
             r#"*/5 * * * * in UTC with {"people":3,"request":"often"}"#,
         ]
     );
-    assert_eq!(workflow.timeout, Duration::from_secs(1800));
-    assert_eq!(workflow.steps[0].timeout, Duration::from_secs(300));
-    assert_eq!(workflow.steps[0].on_error, OnError::Continue);
-    assert_eq!(workflow.steps[0].retry.attempts, 7);
-    assert_eq!(workflow.urls(), ["http://127.0.0.1:9103", "http://127.0.0.1:9104"]);
-    let output = &workflow.outputs[0];
-    assert_eq!(
-        (output.name.as_str(), output.media_type.as_deref()),
-        ("result", Some("text/plain"))
-    );
-    assert_eq!(output.description.as_deref(), Some("What came of it"));
-    assert_eq!(workflow.outputs_read, [0]);
 }
 
 #[test]

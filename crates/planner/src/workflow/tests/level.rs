@@ -118,6 +118,7 @@ fn a_budget_is_a_number_of_calls() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "what is said of one file")]
 fn schedules_say_all_that_is_wrong_with_them() {
     insta::assert_snapshot!(shown(&with(
         "schedule:\n  - {cron: \"0 25 * * *\", timezone: Europe/Helsinky, inputs: {topic: 7, sizes: 2}}\n  \
@@ -214,6 +215,10 @@ fn schedules_say_all_that_is_wrong_with_them() {
         ╰────
       help: write `KEY: VALUE` with keys of these: cron, timezone, inputs
     "##);
+}
+
+#[test]
+fn a_schedule_alone_is_a_list_of_one() {
     insta::assert_snapshot!(shown(&with("schedule: {cron: \"0 7 * * MON\"}")), @r##"
     workflow::wrong-type
 
