@@ -145,6 +145,25 @@ impl Operation {
         &TABLE[self as usize]
     }
 
+    /// Whether it changes nothing at the agent, so that it may be asked twice.
+    #[must_use]
+    pub fn is_read(self) -> bool {
+        use Operation as O;
+        match self {
+            O::GetTask
+            | O::ListTasks
+            | O::SubscribeToTask
+            | O::GetTaskPushNotificationConfig
+            | O::ListTaskPushNotificationConfigs
+            | O::GetExtendedAgentCard => true,
+            O::SendMessage
+            | O::SendStreamingMessage
+            | O::CancelTask
+            | O::CreateTaskPushNotificationConfig
+            | O::DeleteTaskPushNotificationConfig => false,
+        }
+    }
+
     /// Returns the JSON-RPC and gRPC method name.
     #[must_use]
     pub fn method(self) -> &'static str {

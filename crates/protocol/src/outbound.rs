@@ -351,6 +351,10 @@ fn ready(made: &Made) -> Result<&reqwest::Client, OutboundError> {
     made.as_ref().map_err(|why| OutboundError::Setup { why: why.clone() })
 }
 
+/// How long a connection without requests is kept: shorter than common servers keep theirs (uvicorn and
+/// Node 5 s), for what is sent on a connection that is being closed there may or may not be received.
+const IDLE: Duration = Duration::from_secs(4);
+
 fn builder(policy: &Policy, guard: &Arc<Guard>) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .user_agent(concat!("convoke/", env!("CARGO_PKG_VERSION")))
@@ -358,6 +362,7 @@ fn builder(policy: &Policy, guard: &Arc<Guard>) -> reqwest::ClientBuilder {
         .redirect(redirect::Policy::none())
         .no_proxy()
         .connect_timeout(policy.connect_timeout)
+        .pool_idle_timeout(IDLE)
         .tcp_nodelay(true)
 }
 

@@ -5,6 +5,7 @@ mod lists;
 mod terms;
 mod words;
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
@@ -301,10 +302,10 @@ pub(crate) fn fits(index: &Index, number: u32, filter: &Filter) -> bool {
 pub(crate) fn find(index: &Index, query: &Query) -> Found {
     let filtered = filtered(index, query);
     let words = of_query(&query.text);
-    let mut ranked = if words.is_empty() {
-        unranked(index, filtered)
-    } else {
-        index.terms().rank(&words, index.synonyms(), filtered.as_deref())
+    let meant = (!words.is_empty()).then(|| index.terms().meant(&words, index.synonyms()));
+    let mut ranked = match &meant {
+        None => unranked(index, filtered),
+        Some(meant) => index.terms().rank(meant, filtered.as_deref()),
     };
     let total = ranked.len();
     let counts = if query.count { index.attributes().counts(index, &ranked) } else { Vec::new() };
@@ -316,16 +317,9 @@ pub(crate) fn find(index: &Index, query: &Query) -> Found {
     let hits = ranked.into_iter().map(|(number, score)| Hit {
         agent: Arc::clone(index.agent(number)),
         score,
-        matches: explain(index, &words, number),
+        matches: meant.as_ref().map(|it| index.terms().explain(it, number)).unwrap_or_default(),
     });
     Found { hits: hits.collect(), total, next, counts }
-}
-
-fn explain(index: &Index, words: &[String], number: u32) -> Vec<Match> {
-    if words.is_empty() {
-        return Vec::new();
-    }
-    index.terms().explain(words, index.synonyms(), number)
 }
 
 /// The agents that all filters let through, sorted; none when there are no filters.
@@ -357,23 +351,49 @@ fn unranked(index: &Index, filtered: Option<Vec<u32>>) -> Vec<(u32, f32)> {
 
 fn is_after(index: &Index, (number, score): (u32, f32), after: &Position) -> bool {
     match after.score.total_cmp(&score) {
-        std::cmp::Ordering::Greater => true,
-        std::cmp::Ordering::Equal => index.agent(number).name > after.name,
-        std::cmp::Ordering::Less => false,
+        Ordering::Greater => true,
+        Ordering::Equal => index.agent(number).name > after.name,
+        Ordering::Less => false,
     }
 }
 
 /// Leaves the best hits in their order; gives the last of them when others follow.
 fn cut(ranked: &mut Vec<(u32, f32)>, limit: Option<usize>) -> Option<(u32, f32)> {
-    let better = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
     let limit = limit.unwrap_or(usize::MAX).max(1);
     let has_more = ranked.len() > limit;
     if has_more {
-        ranked.select_nth_unstable_by(limit - 1, better);
-        ranked.truncate(limit);
+        keep_best(ranked, limit);
     }
     ranked.sort_unstable_by(better);
     ranked.last().copied().filter(|_| has_more)
+}
+
+/// Which of two hits comes first.
+fn better(a: &(u32, f32), b: &(u32, f32)) -> Ordering {
+    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
+}
+
+/// Leaves the best hits, in no order. Reads all of them once: those kept so far are sorted out whenever
+/// there are twice as many as wanted, so that most hits are compared with the worst of them and left.
+fn keep_best(ranked: &mut Vec<(u32, f32)>, limit: usize) {
+    let mut best: Vec<(u32, f32)> = Vec::with_capacity(limit.saturating_mul(2).min(ranked.len()));
+    let mut worst = None;
+    for hit in ranked.drain(..) {
+        if worst.is_some_and(|worst| better(&worst, &hit).is_lt()) {
+            continue;
+        }
+        best.push(hit);
+        if best.len() == limit.saturating_mul(2) {
+            best.select_nth_unstable_by(limit - 1, better);
+            best.truncate(limit);
+            worst = Some(best[limit - 1]);
+        }
+    }
+    if best.len() > limit {
+        best.select_nth_unstable_by(limit - 1, better);
+        best.truncate(limit);
+    }
+    *ranked = best;
 }
 
 #[cfg(test)]

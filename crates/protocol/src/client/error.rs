@@ -165,6 +165,11 @@ impl ClientError {
             && matches!(self.class, FailureClass::NotFound | FailureClass::Unsupported)
     }
 
+    /// Tells whether the connection broke, so that nobody knows what became of the request.
+    pub(super) fn is_broken(&self) -> bool {
+        self.class == FailureClass::Unavailable && self.delivery == Delivery::Unknown
+    }
+
     /// The same failure, of a request that the agent cannot have acted on.
     pub(super) fn untaken(self) -> ClientError {
         ClientError { delivery: Delivery::NotTaken, ..self }

@@ -104,7 +104,24 @@ impl Call {
         }
     }
 
+    /// Sends a request, and one that only reads once more when the connection broke before its answer
+    /// began: an agent may close a connection that was kept just as the request goes out.
     async fn send_with(
+        &self,
+        outgoing: Outgoing,
+        streams: bool,
+        proof: Option<&Proof>,
+    ) -> Result<Response, ClientError> {
+        if !self.operation.is_read() {
+            return self.send_once(outgoing, streams, proof).await;
+        }
+        match self.send_once(outgoing.clone(), streams, proof).await {
+            Err(error) if error.is_broken() => self.send_once(outgoing, streams, proof).await,
+            answered => answered,
+        }
+    }
+
+    async fn send_once(
         &self,
         outgoing: Outgoing,
         streams: bool,

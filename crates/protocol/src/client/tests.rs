@@ -104,7 +104,8 @@ impl Canned {
         Canned::new(&[&format!("{head}{body}")], End::Open).await
     }
 
-    /// Answers the first request with the first answer, and so on; the last for ever.
+    /// Answers the first request with the first answer, and so on; the last for ever. Where an answer
+    /// is empty, the connection is closed instead.
     async fn in_turn(answers: &[&str]) -> Arc<Canned> {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has free ports");
         let canned = Arc::new(Canned::of(&listener));
@@ -117,6 +118,9 @@ impl Canned {
                     server.requests.lock().expect("no test panics in here").push(request);
                     let answer = &answers[turn.min(answers.len() - 1)];
                     turn += 1;
+                    if answer.is_empty() {
+                        break;
+                    }
                     socket.write_all(answer.as_bytes()).await.expect("the client reads");
                 }
             }

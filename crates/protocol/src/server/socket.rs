@@ -17,8 +17,10 @@ use tokio_util::sync::CancellationToken;
 /// How long calls under way may take to end once the shutdown began.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// How long a client may take to send a request's head.
-const HEADERS: Duration = Duration::from_secs(15);
+/// How long a client may take to send a request's head, which is also how long a connection without
+/// requests is kept: longer than proxies and clients keep theirs (mostly 60 s), so that none of them
+/// sends on a connection that is being closed here.
+const HEADERS: Duration = Duration::from_secs(75);
 
 /// How long to wait before accepting again when the process has no sockets left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

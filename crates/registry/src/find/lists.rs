@@ -40,31 +40,9 @@ pub(crate) fn unite(lists: &[&[u32]]) -> Vec<u32> {
     all
 }
 
-/// Two ranked lists as one: `both` makes one score of two.
-pub(crate) fn merge(
-    a: &[(u32, f32)],
-    b: &[(u32, f32)],
-    both: impl Fn(f32, f32) -> f32,
-) -> Vec<(u32, f32)> {
-    let mut merged = Vec::with_capacity(a.len() + b.len());
-    let (mut left, mut right) = (0, 0);
-    while let (Some(one), Some(other)) = (a.get(left), b.get(right)) {
-        match one.0.cmp(&other.0) {
-            std::cmp::Ordering::Less => merged.push(*one),
-            std::cmp::Ordering::Greater => merged.push(*other),
-            std::cmp::Ordering::Equal => merged.push((one.0, both(one.1, other.1))),
-        }
-        left += usize::from(one.0 <= other.0);
-        right += usize::from(other.0 <= one.0);
-    }
-    merged.extend_from_slice(&a[left..]);
-    merged.extend_from_slice(&b[right..]);
-    merged
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
 
     use proptest::prelude::*;
 
@@ -85,22 +63,6 @@ mod tests {
             prop_assert_eq!(&intersect(&sorted(&b), &sorted(&a)), &both);
             let either: Vec<u32> = a.union(&b).copied().collect();
             prop_assert_eq!(unite(&[&sorted(&a), &sorted(&b)]), either);
-        }
-
-        #[test]
-        fn merged_scores_are_what_maps_are(
-            a in proptest::collection::btree_map(0u32..100, 0u8..50, 0..60),
-            b in proptest::collection::btree_map(0u32..100, 0u8..50, 0..60),
-        ) {
-            let list = |map: &BTreeMap<u32, u8>| -> Vec<(u32, f32)> {
-                map.iter().map(|(number, score)| (*number, f32::from(*score))).collect()
-            };
-            let mut sum: BTreeMap<u32, f32> = list(&a).into_iter().collect();
-            for (number, score) in list(&b) {
-                *sum.entry(number).or_default() += score;
-            }
-            let merged = merge(&list(&a), &list(&b), |one, other| one + other);
-            prop_assert_eq!(merged, sum.into_iter().collect::<Vec<_>>());
         }
     }
 }

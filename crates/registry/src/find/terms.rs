@@ -2,9 +2,10 @@
 //!
 //! The index never changes, so the score of each posting is worked out when it is built.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::lists::{merge, walk};
+use super::lists::walk;
 use super::words::{is_one_off, of_agent, of_query};
 use super::{Field, Kind, Match};
 use crate::Agent;
@@ -19,9 +20,37 @@ const MOST_WORDS: usize = 32;
 const MOST_GUESSED: usize = 8;
 /// Of the words that a word may stand for, as many are looked at.
 const MOST_STANDINS: usize = 16;
+/// A word that so many agents have is whole, also when it is the last of a query.
+const WHOLE: usize = 100;
+
+/// Looking for one agent in a list costs as much as reading so many of it.
+const FEW: usize = 8;
+
+thread_local! {
+    /// Kept between searches, for taking its memory anew would cost more than most of them.
+    static SCORES: RefCell<Scores> = const { RefCell::new(Scores { sums: Vec::new(), best: Vec::new() }) };
+}
+
+/// Per agent, what was counted in one search. All of it is nothing between two.
+#[derive(Default)]
+struct Scores {
+    /// For all words.
+    sums: Vec<f32>,
+    /// For the best of the words that stand for the one being looked at.
+    best: Vec<f32>,
+}
+
+impl Scores {
+    fn fit(&mut self, agents: usize) {
+        self.sums.resize(agents, 0.0);
+        self.best.resize(agents, 0.0);
+    }
+}
 
 /// Finds agents, given by their number, by words.
 pub(crate) struct Terms {
+    /// How many agents there are.
+    count: usize,
     /// Every word, sorted.
     vocabulary: Vec<Box<str>>,
     /// Per word, where its postings begin; one more for the end.
@@ -30,6 +59,9 @@ pub(crate) struct Terms {
     scores: Vec<f32>,
     fields: Vec<u8>,
 }
+
+/// The words of a query, each with those of the agents that it stands for.
+pub(crate) struct Meant<'a>(Vec<(&'a str, Vec<Standin>)>);
 
 /// A word of the agents that a word of a query stands for.
 #[derive(Clone, Copy, Debug)]
@@ -62,38 +94,40 @@ impl Terms {
 
     /// The agents that have any of the words, in the order of their numbers, with their scores; of
     /// those in `among`, when it is given.
-    pub(crate) fn rank(
-        &self,
-        words: &[String],
-        synonyms: &Synonyms,
-        among: Option<&[u32]>,
-    ) -> Vec<(u32, f32)> {
-        let mut lists: Vec<Vec<(u32, f32)>> = self
-            .standins(words, synonyms)
-            .into_iter()
-            .map(|(_, standins)| self.scored(&standins, among))
-            .filter(|list| !list.is_empty())
-            .collect();
-        while lists.len() > 1 {
-            lists.sort_by_key(|list| std::cmp::Reverse(list.len()));
-            let (one, other) = (lists.pop(), lists.pop());
-            let pair = one.zip(other).expect("there are two");
-            lists.push(merge(&pair.0, &pair.1, |a, b| a + b));
+    pub(crate) fn rank(&self, meant: &Meant<'_>, among: Option<&[u32]>) -> Vec<(u32, f32)> {
+        let mut scores = SCORES.take();
+        scores.fit(self.count);
+        for (_, standins) in &meant.0 {
+            match standins[..] {
+                [only] => self.score(only, among, |agent, score| scores.sums[agent] += score),
+                _ => self.score_best(standins, among, &mut scores),
+            }
         }
-        lists.pop().unwrap_or_default()
+        // Every posting is worth something.
+        let found = |agent: u32| {
+            let score = scores.sums[agent as usize];
+            (score > 0.0).then_some((agent, score))
+        };
+        let ranked = match among {
+            Some(among) => among.iter().copied().filter_map(found).collect(),
+            None => (0..).take(self.count).filter_map(found).collect(),
+        };
+        self.clear(meant, &mut scores.sums);
+        SCORES.set(scores);
+        ranked
     }
 
     /// Why an agent was found by these words.
-    pub(crate) fn explain(&self, words: &[String], synonyms: &Synonyms, agent: u32) -> Vec<Match> {
+    pub(crate) fn explain(&self, meant: &Meant<'_>, agent: u32) -> Vec<Match> {
         let mut matches = Vec::new();
-        for (word, standins) in self.standins(words, synonyms) {
+        for (word, standins) in &meant.0 {
             for Standin { term, kind } in standins {
-                let (from, to) = self.range(term);
+                let (from, to) = self.range(*term);
                 if let Ok(at) = self.agents[from..to].binary_search(&agent) {
                     matches.push(Match {
-                        word: word.to_owned(),
-                        term: self.vocabulary[term as usize].to_string(),
-                        kind,
+                        word: (*word).to_owned(),
+                        term: self.vocabulary[*term as usize].to_string(),
+                        kind: *kind,
                         fields: Field::of_bits(self.fields[from + at]),
                     });
                 }
@@ -103,18 +137,16 @@ impl Terms {
     }
 
     /// What each word of a query stands for: itself and its synonyms; the words that it begins, when
-    /// there is no such word or it is the last, which may still be being typed; and, when there is
-    /// nothing at all, words that are one letter off.
-    fn standins<'a>(
-        &self,
-        words: &'a [String],
-        synonyms: &Synonyms,
-    ) -> Vec<(&'a str, Vec<Standin>)> {
+    /// there is no such word, or few agents have it and it is the last, which may still be being typed;
+    /// and, when there is nothing at all, words that are one letter off. Costs what looking through the vocabulary does, so
+    /// a search asks once.
+    pub(crate) fn meant<'a>(&self, words: &'a [String], synonyms: &Synonyms) -> Meant<'a> {
         let is_short = words.len() <= MOST_GUESSED;
         let mut all: Vec<(&str, Vec<Standin>)> = Vec::new();
         for (at, word) in words.iter().enumerate() {
             let mut standins = self.certain(word, synonyms);
-            if is_short && (standins.is_empty() || at + 1 == words.len()) {
+            let may_go_on = at + 1 == words.len() && self.having(&standins) < WHOLE;
+            if is_short && (standins.is_empty() || may_go_on) {
                 self.begun(word, &mut standins);
             }
             if is_short && standins.is_empty() {
@@ -124,14 +156,16 @@ impl Terms {
                 all.push((word, standins));
             }
         }
-        let frequency = |standins: &[Standin]| -> usize {
-            standins.iter().map(|it| self.range(it.term)).map(|(from, to)| to - from).sum()
-        };
         if all.len() > MOST_WORDS {
-            all.sort_by_key(|(_, standins)| frequency(standins));
+            all.sort_by_key(|(_, standins)| self.having(standins));
             all.truncate(MOST_WORDS);
         }
-        all
+        Meant(all)
+    }
+
+    /// How many agents have one of the words, those that have several counted for each.
+    fn having(&self, standins: &[Standin]) -> usize {
+        standins.iter().map(|it| self.range(it.term)).map(|(from, to)| to - from).sum()
     }
 
     fn certain(&self, word: &str, synonyms: &Synonyms) -> Vec<Standin> {
@@ -158,13 +192,17 @@ impl Terms {
             .map(|term| u32::try_from(term).expect("fewer than 2^32 words"))
             .filter(|term| standins.iter().all(|it| it.term != *term))
             .collect();
-        terms.sort_by_key(|term| {
+        let by_frequency = |term: &u32| {
             let (from, to) = self.range(*term);
             (std::cmp::Reverse(to - from), *term)
-        });
+        };
         let room = MOST_STANDINS.saturating_sub(standins.len());
-        standins
-            .extend(terms.into_iter().take(room).map(|term| Standin { term, kind: Kind::Prefix }));
+        if terms.len() > room && room > 0 {
+            terms.select_nth_unstable_by_key(room - 1, by_frequency);
+        }
+        terms.truncate(room);
+        terms.sort_unstable_by_key(by_frequency);
+        standins.extend(terms.into_iter().map(|term| Standin { term, kind: Kind::Prefix }));
     }
 
     fn mistyped(&self, word: &str) -> Vec<Standin> {
@@ -178,16 +216,51 @@ impl Terms {
         near.map(|(term, _)| Standin { term, kind: Kind::Typo }).take(MOST_STANDINS).collect()
     }
 
-    /// Agents with the score of the best of the words that stand for one word.
-    fn scored(&self, standins: &[Standin], among: Option<&[u32]>) -> Vec<(u32, f32)> {
-        let mut best: Vec<(u32, f32)> = Vec::new();
-        for Standin { term, kind } in standins {
-            let (from, to) = self.range(*term);
-            let (agents, scores) = (&self.agents[from..to], &self.scores[from..to]);
-            let list = picked(agents, scores, among, kind.worth());
-            best = if best.is_empty() { list } else { merge(&best, &list, f32::max) };
+    /// Adds the score of the best of several words that stand for one.
+    fn score_best(&self, standins: &[Standin], among: Option<&[u32]>, scores: &mut Scores) {
+        let Scores { sums, best } = scores;
+        for standin in standins {
+            self.score(*standin, among, |agent, score| best[agent] = best[agent].max(score));
         }
-        best
+        for standin in standins {
+            // Whoever has several of them is taken once.
+            self.score(*standin, among, |agent, _| sums[agent] += std::mem::take(&mut best[agent]));
+        }
+    }
+
+    /// Calls back for the agents that have a word, with what that is worth. It may leave out agents that
+    /// are not `among` those wanted.
+    fn score(
+        &self,
+        Standin { term, kind }: Standin,
+        among: Option<&[u32]>,
+        mut take: impl FnMut(usize, f32),
+    ) {
+        let (from, to) = self.range(term);
+        let (agents, scores, worth) =
+            (&self.agents[from..to], &self.scores[from..to], kind.worth());
+        match among {
+            Some(among) if among.len() < agents.len() / FEW => {
+                walk(among, agents, |_, at, agent| take(agent as usize, scores[at] * worth));
+            }
+            _ => {
+                let postings = agents.iter().zip(scores);
+                postings.for_each(|(agent, score)| take(*agent as usize, score * worth));
+            }
+        }
+    }
+
+    /// Takes the scores of all words back.
+    fn clear(&self, meant: &Meant<'_>, sums: &mut [f32]) {
+        let postings: usize = meant.0.iter().map(|(_, standins)| self.having(standins)).sum();
+        if postings > sums.len() / FEW {
+            sums.fill(0.0);
+            return;
+        }
+        for Standin { term, .. } in meant.0.iter().flat_map(|(_, standins)| standins) {
+            let (from, to) = self.range(*term);
+            self.agents[from..to].iter().for_each(|agent| sums[*agent as usize] = 0.0);
+        }
     }
 
     fn term(&self, word: &str) -> Option<u32> {
@@ -199,20 +272,6 @@ impl Terms {
         let term = term as usize;
         (self.starts[term] as usize, self.starts[term + 1] as usize)
     }
-}
-
-/// The postings of agents that are `among` those wanted.
-fn picked(agents: &[u32], scores: &[f32], among: Option<&[u32]>, worth: f32) -> Vec<(u32, f32)> {
-    let Some(among) = among else {
-        return agents.iter().zip(scores).map(|(agent, score)| (*agent, score * worth)).collect();
-    };
-    let mut list = Vec::with_capacity(agents.len().min(among.len()));
-    if among.len() <= agents.len() {
-        walk(among, agents, |_, at, agent| list.push((agent, scores[at] * worth)));
-    } else {
-        walk(agents, among, |at, _, agent| list.push((agent, scores[at] * worth)));
-    }
-    list
 }
 
 /// One word of one agent.
@@ -282,6 +341,7 @@ impl Builder {
         let starts: Vec<u32> = starts.collect();
         let scores = self.scores(&starts);
         Terms {
+            count: self.lengths.len(),
             vocabulary,
             starts,
             agents: self.postings.iter().map(|it| it.agent).collect(),

@@ -151,6 +151,26 @@ fn the_beginning_of_a_word_finds_it() {
 }
 
 #[test]
+fn a_word_that_many_agents_have_is_whole() {
+    let flying = || skilled("z", "flying", &[]);
+    let with = |count: usize| {
+        let agents = (0..count).map(|n| skilled(&format!("a{n}"), "fly", &[]));
+        index(agents.chain([flying()])).find(&text("fly")).total
+    };
+    assert_eq!((with(99), with(100)), (100, 100), "one that is rarer may still be being typed");
+}
+
+#[test]
+fn what_one_search_scored_is_nothing_to_the_next() {
+    let index = index(travel());
+    let first = index.find(&text("booking"));
+    assert_eq!(names(&index.find(&text("fly"))), ["planes"]);
+    let again = index.find(&text("booking"));
+    let scores = |found: &Found| found.hits.iter().map(|hit| hit.score).collect::<Vec<_>>();
+    assert_eq!((scores(&first), first.total), (scores(&again), again.total));
+}
+
+#[test]
 fn a_slip_of_one_letter_is_forgiven_when_there_is_nothing_else() {
     let index = index(travel());
     for slip in ["flihgt", "fligt", "flightt", "fkight"] {

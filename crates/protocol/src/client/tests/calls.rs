@@ -105,6 +105,22 @@ async fn without_tenant_and_extensions_the_request_is_left_as_it_is() {
 }
 
 #[tokio::test]
+async fn what_only_reads_is_asked_once_more_when_its_connection_breaks() {
+    let reply = TASK_REPLY;
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
+    let answer = format!("{head}Content-Length: {}\r\n\r\n{reply}", reply.len());
+    let agent = Canned::in_turn(&["", &answer]).await;
+    client(&agent.url).get_task(get_task(), SOON).await.expect("a task");
+    let agent = Canned::in_turn(&["", "", &answer]).await;
+    let error = client(&agent.url).get_task(get_task(), SOON).await.expect_err("broken twice");
+    assert_eq!(error.class, FailureClass::Unavailable);
+    let agent = Canned::in_turn(&["", &answer]).await;
+    let error = client(&agent.url).send_message(says("hi"), SOON).await.expect_err("sent once");
+    assert_eq!(error.delivery, Delivery::Unknown);
+    assert_eq!(agent.requests.lock().expect("no test panics in here").len(), 1);
+}
+
+#[tokio::test]
 async fn calls_one_after_the_other_share_a_connection_and_count_their_ids() {
     let agent = echo::serve(Arc::new(Echo::default()), ServerLimits::default()).await;
     let client = client(&agent.url);
