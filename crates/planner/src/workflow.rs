@@ -17,6 +17,7 @@ pub(crate) mod duration;
 mod inputs;
 mod message;
 mod policy;
+mod selector;
 mod steps;
 mod values;
 
