@@ -9,7 +9,7 @@ use server::{
     Access, CALLBACKS, Delegation, Folder, Hosts, Offering, Orchestrator, Parts, ServeError,
     Settings, access::Tokens,
 };
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -28,7 +28,8 @@ use crate::{
 pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure> {
     let (config, _) = Config::load(serve)?;
     let folder = open(&config.workflows)?;
-    if folder.workflows().is_empty() && config.delegation == Delegation::Off {
+    let has_other_skills = config.delegation != Delegation::Off || config.find_agents;
+    if folder.workflows().is_empty() && !has_other_skills {
         let path = shown(&config.workflows);
         eprintln!("there is no workflow in {path}: every Message will be rejected");
     }
@@ -55,10 +56,12 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
         folder.workflows().len(),
         shown(&config.workflows)
     );
+    let prober = place.prober(config.evidence).await?;
     let stop = CancellationToken::new();
     let orchestrator = Orchestrator::new(Parts {
         executor,
         registry,
+        prober: prober.with_message(config.probe_message.as_deref()),
         offering: Offering::Folder(folder),
         public_url,
         push: place.push()?,
@@ -67,9 +70,6 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
         stop: stop.clone(),
     })
     .map_err(failure)?;
-    // Ends with this function: a probe that is given up was none.
-    let mut probing = JoinSet::new();
-    probing.spawn(place.prober(config.evidence).await?.run());
     let mut serving = std::pin::pin!(server::serve(listener, orchestrator, stop.clone()));
     let served = tokio::select! {
         served = &mut serving => served,
@@ -92,6 +92,7 @@ fn settings(config: &Config) -> Settings {
         hosts: Hosts::new(config.allowed_hosts.iter().map(String::as_str)),
         remember: config.remember,
         delegation: config.delegation.clone(),
+        find_agents: config.find_agents,
         declared: config.declared.clone(),
         older_versions: config.older_versions,
         publish: config.publish,
