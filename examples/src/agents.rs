@@ -15,13 +15,22 @@ mod slow;
 
 use std::{io, sync::Arc, time::Duration};
 
-use axum::Router;
-use protocol::{limits::ServerLimits, server, service::A2aService};
+use axum::{
+    Router,
+    http::{Extensions, HeaderMap},
+};
+use protocol::{
+    limits::ServerLimits,
+    server,
+    service::{A2aService, Call},
+    version::Version,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Kind, Options, conformance,
     harness::{Agent, calls::CallLog, service::Service},
+    older,
 };
 
 /// The routes of an agent: A2A, and `GET /calls`.
@@ -53,9 +62,25 @@ pub(crate) fn router(
 
 /// The routes of a service, in the versions of A2A that are asked for.
 pub(crate) fn serve(service: Arc<dyn A2aService>, options: &Options) -> Router {
-    match options.older_versions {
-        true => server::router_with_older_versions(service, ServerLimits::default()),
-        false => server::router(service),
+    if !options.older_versions && options.card_of.is_none() {
+        return server::router(service);
+    }
+    let card = service.card(&any_call());
+    let routes = server::router_with_older_versions(service, ServerLimits::default());
+    match options.card_of {
+        Some(of) => older::with_card(routes, &card, of),
+        None => routes,
+    }
+}
+
+/// The cards here do not depend on who asks.
+fn any_call() -> Call {
+    Call {
+        version: Version::V1_0,
+        extensions: Vec::new(),
+        tenant: String::new(),
+        headers: HeaderMap::new(),
+        context: Extensions::new(),
     }
 }
 

@@ -8,6 +8,7 @@
 mod agents;
 mod conformance;
 mod harness;
+mod older;
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -21,6 +22,7 @@ pub use conformance::{
     access::{READ_TOKEN, TOKEN},
 };
 pub use harness::calls::{CallLog, CallOutcome, ReceivedCall};
+pub use older::OlderCard;
 
 /// The agents there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -116,6 +118,8 @@ pub struct Options {
     pub binding: Binding,
     /// Whether A2A 0.3, 0.2 and 0.1 are spoken as well.
     pub older_versions: bool,
+    /// The older version that the agent is of: its card is of that version alone, and older versions are spoken.
+    pub card_of: Option<OlderCard>,
     /// What conformance declares.
     pub profile: ConformanceProfile,
     /// Whether conformance calls webhooks on this machine.
@@ -137,6 +141,7 @@ impl Default for Options {
             direct: false,
             binding: Binding::JsonRpc,
             older_versions: false,
+            card_of: None,
             profile: ConformanceProfile::Full,
             loopback_webhooks: false,
             signing_key: None,

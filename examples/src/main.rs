@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, ValueEnum as _};
-use examples::{ConformanceProfile, Failure, Kind, Options, Running, spawn};
+use examples::{ConformanceProfile, Failure, Kind, OlderCard, Options, Running, spawn};
 use protocol::card::Binding;
 use serde_json::json;
 
@@ -54,6 +54,9 @@ struct Arguments {
     /// Speaks A2A 0.3, 0.2 and 0.1 as well.
     #[arg(long)]
     older_versions: bool,
+    /// Is an agent of an older version, with a card of that version alone.
+    #[arg(long, value_enum, value_name = "VERSION")]
+    card_of: Option<OlderCard>,
     /// What conformance declares; in auth, its tokens are conformance-all and conformance-read.
     #[arg(long, value_enum, default_value_t = ConformanceProfile::Full)]
     profile: ConformanceProfile,
@@ -102,6 +105,7 @@ impl Arguments {
             direct: self.direct,
             binding: self.binding,
             older_versions: self.older_versions,
+            card_of: self.card_of,
             profile: self.profile,
             loopback_webhooks: self.loopback_webhooks,
             signing_key: signing_key.transpose()?,
@@ -181,7 +185,7 @@ mod tests {
     fn every_flag_reaches_the_options() {
         let words = "example-agents flaky --pace 250ms --no-streaming --delay 2s --failures 3 \
                      --failure drop --chunks 7 --turns 5 --direct --binding http+json --signing-key catalog.yaml \
-                     --profile min --loopback-webhooks --older-versions";
+                     --profile min --loopback-webhooks --older-versions --card-of 0.1";
         let options = Arguments::try_parse_from(words.split_whitespace())
             .expect("the arguments are well formed")
             .options()
@@ -194,6 +198,7 @@ mod tests {
         assert_eq!(options.binding, Binding::HttpJson);
         assert_eq!(options.profile, ConformanceProfile::Min);
         assert!(options.loopback_webhooks);
+        assert_eq!(options.card_of, Some(OlderCard::V0_1));
         assert!(options.signing_key.is_some_and(|text| text.contains("agents:")));
     }
 

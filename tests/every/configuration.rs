@@ -31,6 +31,7 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
     workflows: "etc/flows"                 # etc/convoke.yaml:1:1
     allowed_hosts: ["a.example"]           # etc/convoke.yaml:3:1
     delegate: "off"                        # default
+    find_agents: false                     # default
     capabilities:
       streaming: true                      # default
       push_notifications: true             # default
@@ -71,6 +72,7 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
       stale_after: "15m"                   # default
       window: "30d"                        # default
       at_once: 16                          # default
+      probe_message: null                  # default
     schedules:
       account: null                        # default
     limits:

@@ -174,13 +174,13 @@ async fn is_unauthorized(convoke: &Convoke) {
 }
 
 /// Every file below a folder.
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());
     paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-fn holds(hay: &[u8], needle: &str) -> bool {
+pub(crate) fn holds(hay: &[u8], needle: &str) -> bool {
     hay.windows(needle.len()).any(|window| window == needle.as_bytes())
 }
 

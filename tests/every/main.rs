@@ -16,6 +16,7 @@ mod demo;
 mod directory;
 mod discovery;
 mod drifting;
+mod echoing;
 mod evidence;
 mod files;
 mod folder;

@@ -1,7 +1,7 @@
 //! Agents and clients of A2A before 1.0, with the real binary.
 
 use axum::{Json, response::IntoResponse as _};
-use examples::{Kind, Options, Running};
+use examples::{Kind, OlderCard, Options, Running};
 use protocol::{
     card::Binding,
     client::{Client, Interface},
@@ -66,6 +66,32 @@ async fn an_older_agent_is_added_by_its_bare_url_and_runs_a_step() {
         let ran = convoke.run(["run", "w.yaml", "--json"]).await.exits(0).json();
         assert_eq!(ran["outputs"][0]["parts"][0]["text"], "Hello.", "{version}: {ran}");
         assert_eq!(echo.calls.count(), count);
+    }
+}
+
+#[tokio::test]
+async fn an_agent_of_an_older_version_is_found_at_its_host_alone_and_runs_a_step() {
+    for (card_of, version, place) in [
+        (Some(OlderCard::V0_1), "0.1", "/.well-known/agent.json"),
+        (Some(OlderCard::V0_2), "0.2", "/.well-known/agent.json"),
+        (Some(OlderCard::V0_3), "0.3", "/.well-known/agent-card.json"),
+        (None, "1.0", "/.well-known/agent-card.json"),
+    ] {
+        let echo = example(Kind::Echo, Options { card_of, ..Options::default() }).await;
+        let convoke = Convoke::default();
+        let add = ["--json", "agents", "add", &echo.url, "--approve", "--name", "elder"];
+        let added = convoke.run(add).await.exits(0).json();
+        assert_eq!(added["agents"][0]["outcome"], "added", "{version}: {added}");
+        let shown = convoke.run(["--json", "agents", "show", "elder"]).await.exits(0).json();
+        assert_eq!(shown["url"], format!("{}{place}", echo.url), "{version}");
+        assert_eq!(shown["card"].get("supportedInterfaces").is_some(), version == "1.0");
+        convoke
+            .write("w.yaml", "convoke: 1\nname: w\nsteps: {a: {agent: elder, message: Hello.}}\n");
+        let plan = convoke.run(["plan", "w.yaml"]).await.exits(0).stdout;
+        assert!(plan.contains(&format!(" {version} at {}", echo.url)), "{plan}");
+        let ran = convoke.run(["run", "w.yaml", "--json"]).await.exits(0).json();
+        assert_eq!(ran["steps"][0]["artifacts"][0]["parts"][0]["text"], "Hello.", "{version}");
+        assert_eq!(echo.calls.count(), 1, "{version}");
     }
 }
 

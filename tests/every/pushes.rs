@@ -45,7 +45,7 @@ async fn sent(served: &Served, url: &str) -> Task {
 }
 
 /// A listening `convoke webhook listen --json`, in a folder of its own, and its URL.
-async fn listen(convoke: &Convoke, address: &str, args: &[&str]) -> (Process, String) {
+pub(crate) async fn listen(convoke: &Convoke, address: &str, args: &[&str]) -> (Process, String) {
     let listen = ["--json", "webhook", "listen", "--listen", address];
     let mut process = convoke.start(listen.iter().chain(args));
     let line = process.until("takes notifications at ").await;
@@ -55,7 +55,7 @@ async fn listen(convoke: &Convoke, address: &str, args: &[&str]) -> (Process, St
 }
 
 /// Stops a webhook and returns the lines that it printed.
-async fn lines(webhook: Process) -> Vec<Value> {
+pub(crate) async fn lines(webhook: Process) -> Vec<Value> {
     webhook.terminate();
     let done = webhook.end().await.exits(0);
     done.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use axum::{Json, response::IntoResponse as _};
+use examples::{Kind, Options};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tests::{
@@ -215,6 +216,80 @@ async fn catalogs_and_policies_with_the_files_they_name_reach_a_server() {
 }
 
 #[tokio::test]
+async fn probes_and_extended_cards_are_had_from_a_server_as_they_are_here() {
+    let scene = Scene::new(&[]).await;
+    let agent = tests::agent::example(Kind::Conformance, Options::default()).await;
+    scene.both(&["agents", "add", &agent.url, "--name", "it", "--approve"]).await.exits(0);
+    scene.both(&["agents", "show", "it", "--extended"]).await.exits(0);
+    let extended = scene.json(&["agents", "show", "it", "--extended"]).await;
+    let skills = extended["skills"].as_array().expect("a list");
+    assert!(skills.iter().any(|skill| skill["id"] == "extended"), "{extended}");
+    scene.both(&["agents", "probe", "nobody"]).await.exits(2);
+    scene.both(&["agents", "probe"]).await.exits(0);
+    scene.write("c.json", &card("gone", "http://127.0.0.1:9/").to_string());
+    scene.both(&["agents", "add", "c.json"]).await.exits(0);
+    let far = ["--server", &scene.served.url];
+    for (convoke, more) in [(&scene.near, &[][..]), (&scene.far, &far)] {
+        let probe = ["--json", "agents", "probe", "it", "gone"];
+        let probed = convoke.run(probe.iter().chain(more)).await.exits(1).json();
+        let tiers: Vec<_> =
+            [0, 1].map(|at| (&probed[at]["name"], &probed[at]["evidence"]["tier"])).into();
+        assert_eq!(tiers, [(&json!("it"), &json!("conformant")), (&json!("gone"), &json!(null))]);
+        let why = probed[1]["probe"]["shortfalls"][0].as_str().expect("a reason");
+        assert!(why.contains("cannot be reached"), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_without_a_scheme_is_one_on_this_machine() {
+    let scene = Scene::new(&[]).await;
+    let bare = scene.agent.url.strip_prefix("http://").expect("its scheme");
+    let added = scene.json(&["agents", "add", bare, "--name", "it"]).await;
+    assert_eq!(added["agents"][0]["outcome"], "added");
+    let told = scene.both(&["agents", "add", "agents.example.com:8080"]).await.exits(2).stderr;
+    assert!(told.contains("write its scheme, as in https://agents.example.com:8080"), "{told}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pipe_is_refused_and_not_waited_for() {
+    let convoke = Convoke::default();
+    let pipe = convoke.folder().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    convoke.write("catalog.yaml", "agents: [{card: pipe}]\n");
+    let apply = ["agents", "apply", "catalog.yaml"];
+    for (args, code) in
+        [(&["agents", "add", "pipe"][..], 2), (&["agents", "apply", "pipe"], 2), (&apply, 1)]
+    {
+        let refused = convoke.run(args.iter().copied()).await.exits(code);
+        let told = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(told.contains("it is a pipe, a socket or a device"), "{args:?}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_may_end_with_a_line_break_and_holds_none() {
+    let scene = Scene::new(&["--set", "auth.api_keys=true"]).await;
+    let made = scene.server.run(["keys", "add", "--scope", "agents:read"]).await.exits(0);
+    let key = made.stdout.trim().to_owned();
+    let list = async |key: &str| {
+        let mut command = scene.far.command(["agents", "list", "--server", &scene.served.url]);
+        command.env("CONVOKE_KEY", key);
+        finish(command).await
+    };
+    list(&format!("{key}\r\n")).await.exits(0);
+    for broken in [format!("{key}\n{key}"), format!("{key} x"), format!("X\u{1b}{key}")] {
+        let told = list(&broken).await.exits(2).stderr;
+        assert!(
+            told.contains("CONVOKE_KEY holds no key: there is a space, a line break"),
+            "{told}"
+        );
+        assert!(!told.contains(&key), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_server_does_not_do_is_said_with_what_to_do() {
     let scene = Scene::new(&["--set", "auth.api_keys=true"]).await;
     let server = ["--server", &scene.served.url];
@@ -261,6 +336,6 @@ async fn what_a_server_does_not_do_is_said_with_what_to_do() {
     error: secret.yaml cannot be used as it is
       secret.yaml:2:3: credentials cannot be given from elsewhere; they name places of the machine that calls the agent: apply this catalog there, on its data folder
     exit 2
-    error: `agents login` works with what the data folder holds; run it on the machine of the server, without --server
+    error: nobody logs in over the network: the tokens are kept in the data folder of the server. Run `convoke agents login it` on its machine, without --server; the server may be running meanwhile
     "#);
 }

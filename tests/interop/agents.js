@@ -183,6 +183,9 @@ async function mount(app, name, binding, base, streaming) {
 
 const app = express();
 app.use(express.json(JSON_OF_ANY_SIZE));
+// The host alone leads to the first of them.
+const first = `/javascript-${Object.keys(BINDINGS)[0]}-streaming/.well-known/agent-card.json`;
+app.get("/.well-known/agent-card.json", (_, response) => response.redirect(first));
 const listener = app.listen(0, "127.0.0.1", async () => {
   const base = `http://127.0.0.1:${listener.address().port}`;
   for (const [short, binding] of Object.entries(BINDINGS)) {

@@ -31,7 +31,8 @@ from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
 from a2a.types.a2a_pb2_grpc import add_A2AServiceServicer_to_server
 from google.protobuf.json_format import MessageToDict
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.responses import RedirectResponse
+from starlette.routing import Mount, Route
 
 # A message whose first text is this one is answered with a question.
 ASK = "Ask first."
@@ -151,7 +152,10 @@ async def main():
         for suffix, streaming in (("streaming", True), ("plain", False)):
             names.append(f"python-{short}-{suffix}")
             started.append(await agent(names[-1], binding, base, streaming))
-    app = Starlette(routes=[routes for _, routes in started])
+    # The host alone leads to the first of them.
+    first = RedirectResponse(f"/{names[0]}/.well-known/agent-card.json")
+    host = Route("/.well-known/agent-card.json", lambda _: first)
+    app = Starlette(routes=[host, *(routes for _, routes in started)])
     for name in names:
         print(json.dumps({"name": name, "url": f"{base}/{name}/.well-known/agent-card.json"}))
     # The socket has been listening since before it was announced: calls wait for the server.

@@ -57,6 +57,7 @@ pub(crate) fn run() -> Result<()> {
     parts.run("Python client \u{b7} echo, asks", || peers.client(venv.script("client.py")));
     parts.run("JavaScript client \u{b7} echo, asks", || peers.client(node.script("client.js")));
     parts.run("card show \u{b7} each agent", || cases::cards(&peers));
+    parts.run("agents add by the host, run \u{b7} each SDK", || cases::hosts(&peers));
     parts.run("card sign, card verify \u{b7} Python", || signatures::both_ways(&peers, &venv));
     parts.run("send \u{b7} each agent", || cases::send(&peers));
     parts.run("send --stream \u{b7} each agent", || cases::stream(&peers));

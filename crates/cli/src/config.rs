@@ -32,6 +32,7 @@ pub(crate) struct Config {
     pub(crate) workflows: PathBuf,
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) delegation: Delegation,
+    pub(crate) find_agents: bool,
     pub(crate) declared: Declared,
     pub(crate) publish: Publish,
     pub(crate) runs: RunLimits,
@@ -43,6 +44,8 @@ pub(crate) struct Config {
     pub(crate) evidence: EvidenceSettings,
     /// The account that scheduled runs belong to.
     pub(crate) schedule_account: Option<String>,
+    /// The text that agents are tried out with.
+    pub(crate) probe_message: Option<String>,
 }
 
 /// Whether and how agents tell of their Tasks.
@@ -98,6 +101,7 @@ impl Config {
         let workflows = reader.path("workflows");
         let allowed_hosts = reader.hosts("allowed_hosts");
         let delegation = reader.delegation("delegate");
+        let find_agents = reader.switch("find_agents");
         let declared = declared(&mut reader);
         let publish = reader.publish("directory.publish");
         let older_versions = reader.switch("older_versions");
@@ -108,6 +112,7 @@ impl Config {
         let callbacks = callbacks(&mut reader);
         let evidence = evidence(&mut reader);
         let schedule_account = reader.name("schedules.account");
+        let probe_message = reader.name("evidence.probe_message");
         let max_body_bytes = reader.number("limits.body_bytes", 1);
         let body_timeout = reader.duration("limits.body_timeout");
         let keep_alive = reader.duration("limits.keep_alive");
@@ -122,6 +127,7 @@ impl Config {
             workflows: workflows?,
             allowed_hosts: allowed_hosts?,
             delegation: delegation?,
+            find_agents: find_agents?,
             declared: declared?,
             publish: publish?,
             runs: RunLimits { max_active: max_active?, queue: queue? },
@@ -131,6 +137,7 @@ impl Config {
             callbacks: callbacks?,
             evidence: evidence?,
             schedule_account: schedule_account?,
+            probe_message: probe_message?,
             limits: ServerLimits {
                 max_body_bytes: max_body_bytes?,
                 body_timeout: body_timeout?,

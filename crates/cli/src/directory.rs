@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 use document::{Problems, Source};
 use jiff::Timestamp;
+use protocol::v1::AgentCard;
 use registry::{
-    ApplyOptions, Curation, Decision, Difference, Policy, Query, Record, Registry, RegistryError,
-    Report, lint, read_policy, to_catalog,
+    ApplyOptions, Curation, Decision, Difference, EvidenceSettings, Policy, Query, Record,
+    Registry, RegistryError, Report, lint, read_policy, to_catalog,
 };
 use serde_json::Value;
 use server::directory::wire::{
-    EvidenceOut, JudgedOut, LintedOut, Listed, PolicySetOut, PublishedOut, RemovedOut, StandingOut,
-    TagsOut,
+    EvidenceOut, JudgedOut, LintedOut, Listed, PolicySetOut, ProbedOut, ProbesOut, PublishedOut,
+    RemovedOut, StandingOut, TagsOut,
 };
 
 pub(crate) use self::remote::Remote;
@@ -63,13 +64,36 @@ impl Directory {
         Ok(Self::Here(Box::new(place), registry))
     }
 
-    /// The data folder, for what a server cannot do for somebody elsewhere.
-    pub(crate) fn place(&self, what: &str) -> Result<&Place, Failure> {
+    /// The data folder that a login for an agent is kept in.
+    ///
+    /// # Errors
+    /// On a server: a login takes a browser, and puts tokens where nobody but the server may read them.
+    pub(crate) fn place_of_login(&self, name: &str) -> Result<&Place, Failure> {
         match self {
             Self::Here(place, _) => Ok(place),
             Self::There(_) => Err(Failure::usage(format!(
-                "{what} works with what the data folder holds; run it on the machine of the server, without --server"
+                "nobody logs in over the network: the tokens are kept in the data folder of the server. Run `convoke \
+                 agents login {name}` on its machine, without --server; the server may be running meanwhile"
             ))),
+        }
+    }
+
+    /// Looks at agents now and asks them; at all that are in use or wait to be when none are named.
+    pub(crate) async fn probe(&self, names: &[String]) -> Result<Vec<ProbedOut>, Failure> {
+        match self {
+            Self::Here(place, registry) => {
+                let prober = place.prober(EvidenceSettings::default()).await?;
+                Ok(ProbesOut::of(registry, &prober, names).await?.agents)
+            }
+            Self::There(remote) => remote.probe(names).await,
+        }
+    }
+
+    /// The card that an agent shows to those it knows.
+    pub(crate) async fn extended_card(&self, name: &str) -> Result<AgentCard, Failure> {
+        match self {
+            Self::Here(place, _) => Ok(place.keyrings().await?.extended_card(name).await?),
+            Self::There(remote) => remote.extended_card(name).await,
         }
     }
 
@@ -229,8 +253,7 @@ impl Directory {
         match self {
             Self::Here(_, registry) => match registry.record(name).await {
                 Ok(record) => {
-                    let url = (!record.url.is_empty()).then_some(record.url.as_str());
-                    let findings = lint(&record.read_card()?, url);
+                    let findings = record.lint()?;
                     Ok(Some(LintedOut { name: record.name.clone(), findings }))
                 }
                 Err(RegistryError::UnknownAgent { .. }) => Ok(None),
@@ -244,7 +267,7 @@ impl Directory {
         match self {
             Self::Here(_, registry) => {
                 let fetched = registry.cards().get_now(url).await.map_err(RegistryError::from)?;
-                let findings = lint(&fetched.card, Some(&fetched.url));
+                let findings = lint(&fetched.card, &fetched.raw, Some(&fetched.url));
                 Ok(vec![LintedOut { name: fetched.card.name.clone(), findings }])
             }
             Self::There(remote) => remote.lint_url(url).await,

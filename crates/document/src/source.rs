@@ -42,7 +42,7 @@ impl Source {
     /// Reads a file, never more of it than `limits.max_bytes`.
     ///
     /// # Errors
-    /// `file::unreadable`, `file::too-large` (naming the limit and the size) or `file::not-utf8`
+    /// `file::unreadable`, also for what is no file but a pipe or a device, `file::too-large` (naming the limit and the size) or `file::not-utf8`
     /// (pointing at the first bad byte).
     pub fn read(path: &Path, limits: &Limits) -> Result<Self, Problems> {
         let name = path.display().to_string();
@@ -53,6 +53,11 @@ impl Source {
             );
             Problems::one(Self::new(&name, ""), diagnostic.help(remedy(error)))
         };
+        // What is no file, such as a pipe that nobody writes to, may not even open.
+        let kind = std::fs::metadata(path).map_err(|error| unreadable(&error))?.file_type();
+        if !kind.is_file() && !kind.is_dir() {
+            return Err(no_file(&name));
+        }
         let file = File::open(path).map_err(|error| unreadable(&error))?;
         let size =
             file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
@@ -201,6 +206,12 @@ fn decode(name: &str, bytes: Vec<u8>) -> Result<Source, Problems> {
             "save the file with the encoding UTF-8, or remove the byte"
         });
     Err(Problems::one(source, diagnostic))
+}
+
+fn no_file(name: &str) -> Problems {
+    let message = format!("`{name}` cannot be read: it is a pipe, a socket or a device");
+    let help = "write what comes out of it into a file; where a command takes `-`, that is stdin";
+    Problems::one(Source::new(name, ""), Diagnostic::error("file::unreadable", message).help(help))
 }
 
 fn too_large(name: &str, size: Option<u64>, limit: usize) -> Problems {

@@ -2,18 +2,22 @@
 //!
 //! The choice depends on the workflow and the snapshot of the registry only. An agent must pass
 //! every filter of the selector, may be bound (approved, or deprecated with a warning) and offers
-//! an interface spoken here; of those that remain, approved goes before deprecated, then the higher
-//! priority, then the name in alphabetical order.
+//! an interface spoken here; of those that remain, approved goes before deprecated, then what the selector
+//! prefers (evidence or latency, as they are in the snapshot), then the higher priority, then the name in
+//! alphabetical order.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use document::{Diagnostic, Span};
 use protocol::card::interfaces_spoken;
 use protocol::client::Interface;
 use protocol::v1::AgentCapabilities;
-use registry::{Agent, Curation, Index};
+use registry::{Agent, Curation, Index, Tier};
 
+use crate::criteria::{Criteria, Preference};
 use crate::dag;
 use crate::plan::{Binding, Lost, Plan};
 use crate::references::nearest_ancestors;
@@ -23,7 +27,7 @@ use crate::workflow::Workflow;
 mod candidates;
 mod explain;
 
-use candidates::{Filter, candidates};
+use candidates::candidates;
 
 /// Binds every step of a workflow to an agent.
 ///
@@ -120,11 +124,7 @@ impl<'a> Binder<'a> {
                 .clone()
                 .map(|binding| Binding { lost: Arc::from([]), ..binding }),
             Selector::Url(url) => self.bind_url(step_of_file, url),
-            Selector::Match { name, skill, tags, min_evidence } => {
-                let (name, skill) = (name.as_deref(), skill.as_deref());
-                let filter = Filter { name, skill, tags, min_evidence: *min_evidence };
-                self.bind_match(step_of_file, filter)
-            }
+            Selector::Match(asked) => self.bind_match(step_of_file, asked),
         };
     }
 
@@ -146,16 +146,16 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn bind_match(&mut self, step: &Step, filter: Filter<'_>) -> Option<Binding> {
+    fn bind_match(&mut self, step: &Step, asked: &Criteria) -> Option<Binding> {
         // A file may name an agent of its own that could not be fetched, which has been reported.
-        if filter.name.is_some_and(|name| self.is_unfetched(name)) {
+        if asked.name.as_deref().is_some_and(|name| self.is_unfetched(name)) {
             return None;
         }
-        let key = filter.to_string();
+        let key = asked.to_string();
         let choice = match self.choices.get(&key) {
             Some(choice) => choice.clone(),
             None => {
-                let choice = self.choose(filter);
+                let choice = self.choose(asked);
                 self.choices.insert(key, choice.clone());
                 choice
             }
@@ -166,7 +166,7 @@ impl<'a> Binder<'a> {
                 Some(binding)
             }
             Err(problem) => {
-                self.no_agent(step, &filter.to_string(), &problem);
+                self.no_agent(step, &asked.to_string(), &problem);
                 None
             }
         }
@@ -177,16 +177,16 @@ impl<'a> Binder<'a> {
             && !self.inline.iter().any(|agent| agent.name == name)
     }
 
-    fn choose(&self, filter: Filter<'_>) -> Choice {
-        let candidates = candidates(filter, self.index, &self.inline);
+    fn choose(&self, asked: &Criteria) -> Choice {
+        let candidates = candidates(asked, self.index, &self.inline);
         let winner = candidates
             .iter()
             .filter(|candidate| candidate.is_usable())
-            .min_by_key(|it| rank(it.agent));
+            .min_by_key(|it| rank(it.agent, asked));
         let Some(winner) = winner else {
-            return Err(explain::nothing_fits(filter, &candidates, self.index));
+            return Err(explain::nothing_fits(asked, &candidates, self.index));
         };
-        let lost = explain::lost(&candidates, winner);
+        let lost = explain::lost(asked, &candidates, winner);
         Ok(binding(winner.agent, lost.into()).expect("a usable candidate speaks an interface"))
     }
 
@@ -227,9 +227,18 @@ impl<'a> Binder<'a> {
 }
 
 /// The order of preference; the least comes first.
-fn rank(agent: &Agent) -> (bool, std::cmp::Reverse<i32>, &str) {
-    (agent.curation != Curation::Approved, std::cmp::Reverse(agent.priority), &agent.name)
+fn rank<'a>(agent: &'a Agent, asked: &Criteria) -> Rank<'a> {
+    let tier = agent.tier.filter(|_| asked.prefer == Preference::Evidence);
+    let latency = match asked.prefer {
+        Preference::Latency => agent.latency(asked.skill.as_deref()).unwrap_or(Duration::MAX),
+        Preference::Evidence | Preference::Priority => Duration::ZERO,
+    };
+    let is_deprecated = agent.curation != Curation::Approved;
+    (is_deprecated, Reverse(tier), latency, Reverse(agent.priority), &agent.name)
 }
+
+/// What agents are compared by, one after the other.
+type Rank<'a> = (bool, Reverse<Option<Tier>>, Duration, Reverse<i32>, &'a str);
 
 /// Binds to the interface the agent prefers among those spoken here, if any, with the others behind it.
 fn binding(agent: &Agent, lost: Arc<[Lost]>) -> Option<Binding> {

@@ -9,6 +9,7 @@
 mod bind;
 #[cfg(test)]
 mod cost;
+mod criteria;
 mod dag;
 mod expression;
 mod inputs;
@@ -27,6 +28,7 @@ mod template;
 mod workflow;
 
 pub use bind::bind;
+pub use criteria::{Criteria, Preference};
 pub use dag::{Edge, Reason, ReasonKind};
 pub use expression::{Expression, ExpressionError, MAX_FUEL, MAX_RESULT_BYTES, MAX_SOURCE_BYTES};
 pub use inputs::{Input, InputFrom, InputProblem};

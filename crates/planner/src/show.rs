@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value as Json, json};
 
+use crate::criteria::Criteria;
 use crate::dag::Edge;
 use crate::plan::Plan;
 use crate::step::Selector;
@@ -92,15 +93,12 @@ fn selected_by(plan: &Plan, step: usize) -> String {
     match &plan.workflow.steps[step].selector {
         Selector::Url(_) => "by url".to_owned(),
         Selector::SameAs(other) => format!("same as {}", plan.workflow.steps[*other].id),
-        Selector::Match { name, skill, tags, min_evidence } => {
-            let mut parts = Vec::new();
-            parts.extend(name.iter().map(|_| "by name".to_owned()));
-            parts.extend(skill.iter().map(|skill| format!("skill {skill}")));
-            if !tags.is_empty() {
-                parts.push(format!("tags {}", tags.join(", ")));
-            }
-            parts.extend(min_evidence.iter().map(|tier| format!("at least {tier}")));
-            parts.join(", ")
+        Selector::Match(asked) => {
+            // The name stands beside it.
+            let rest = Criteria { name: None, ..asked.clone() }.to_string().replace('`', "");
+            let name = asked.name.iter().map(|_| "by name".to_owned());
+            let rest = Some(rest).filter(|rest| !rest.is_empty());
+            name.chain(rest).collect::<Vec<_>>().join(", ")
         }
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use document::Span;
-use registry::Tier;
 use serde::{Deserialize, Serialize};
 
+use crate::criteria::Criteria;
 use crate::expression::Expression;
 use crate::template::PartTemplate;
 
@@ -43,20 +43,7 @@ pub struct Step {
 #[serde(rename_all = "snake_case")]
 pub enum Selector {
     /// An agent of the registry or of this file that fits everything given.
-    Match {
-        /// Its name or alias.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        name: Option<String>,
-        /// The id of a skill it must have.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        skill: Option<String>,
-        /// Tags it must carry, all of them, on its skills or from its curator.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        tags: Vec<String>,
-        /// How much must have been seen of it, at least.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        min_evidence: Option<Tier>,
-    },
+    Match(Criteria),
     /// The agent whose card is at this URL.
     Url(String),
     /// The agent that served another step.

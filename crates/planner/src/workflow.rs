@@ -21,6 +21,7 @@ mod limits;
 mod message;
 mod policy;
 mod schedule;
+mod selector;
 mod steps;
 mod values;
 

@@ -3,12 +3,14 @@
 //! An operator writes down [`Credential`]s for an agent; its card says what it wants. A [`Keyring`]
 //! brings the two together and makes, for each call, the [`Proof`] that the call carries. Two rules
 //! hold whatever a card says: a proof goes to origins that the operator approved and to no others,
-//! and secrets are known here by reference until they are needed, and never shown.
+//! and secrets are known here by reference until they are needed, and never shown, also not where an agent
+//! repeats them.
 
 mod credential;
 mod endpoints;
 mod error;
 mod fetch;
+mod hidden;
 mod keyring;
 mod login;
 mod origin;
@@ -31,3 +33,4 @@ pub use vault::Vault;
 
 pub(crate) use endpoints::well_known;
 pub(crate) use fetch::FetchError;
+pub(crate) use hidden::Hidden;

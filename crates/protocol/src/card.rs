@@ -9,6 +9,7 @@ mod error;
 mod fetch;
 mod freshness;
 mod read;
+mod requirements;
 
 use std::fmt;
 
@@ -18,6 +19,7 @@ pub use fetch::{
 };
 pub use freshness::Freshness;
 pub use read::read;
+pub use requirements::older_security;
 
 use crate::{
     dialect::Dialect,

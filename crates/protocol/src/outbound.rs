@@ -26,12 +26,13 @@ use url::{Host, Url};
 
 pub use address::is_on_this_machine;
 pub use fetch::{FetchLimits, Fetched};
+pub use guard::Lookup;
 pub use ipnet::IpNet as Network;
 
 pub(crate) use fetch::{read as read_fetched, read_capped};
 
 use certificate::Shown;
-use guard::{Guard, Lookup, Unusable};
+use guard::{Guard, Unusable};
 
 /// Where Convoke may connect to beyond the public internet.
 #[derive(Clone, Debug)]
@@ -188,7 +189,12 @@ impl Outbound {
         Outbound::with_lookup(policy, guard::system_lookup())
     }
 
-    fn with_lookup(policy: Policy, lookup: Lookup) -> Result<Outbound, OutboundError> {
+    /// Creates a client as [`Outbound::new`] does that asks another resolver than the machine's. Its
+    /// answers are judged like those of the machine.
+    ///
+    /// # Errors
+    /// As [`Outbound::new`].
+    pub fn with_lookup(policy: Policy, lookup: Lookup) -> Result<Outbound, OutboundError> {
         let policy = Arc::new(policy);
         let guard = Arc::new(Guard::new(policy.clone(), lookup));
         let plain = without_certificates(builder(&policy, &guard))

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use protocol::v1::AgentCard;
 
@@ -92,6 +93,20 @@ impl Agent {
             )
         };
         said(self) == said(other)
+    }
+
+    /// How long attempts of our runs took that it completed, the one in the middle: those that asked for the skill, else
+    /// those that asked for none, else those for the skill it did most for. Nothing when none is known.
+    #[must_use]
+    pub fn latency(&self, skill: Option<&str>) -> Option<Duration> {
+        let services = &self.seen.as_ref()?.services;
+        let at =
+            |skill: Option<&str>| services.iter().find(|it| it.skill.as_deref() == skill)?.median;
+        let most = || {
+            let known = services.iter().filter(|it| it.median.is_some());
+            known.max_by_key(|it| (it.completed, std::cmp::Reverse(&it.skill)))?.median
+        };
+        skill.and_then(|skill| at(Some(skill))).or_else(|| at(None)).or_else(most)
     }
 
     /// The tags of its skills and those of the curator, in lower case, each once, sorted.

@@ -277,6 +277,7 @@ fn replace_details(old: &mut Details, new: &Details, what: &mut Vec<String>) {
     replace(&mut old.priority, &new.priority, "priority", what);
     replace(&mut old.credentials, &new.credentials, "credentials", what);
     replace(&mut old.origins, &new.origins, "origins", what);
+    replace(&mut old.probe_message, &new.probe_message, "probe_message", what);
     replace(&mut old.public, &new.public, "public", what);
 }
 

@@ -56,7 +56,7 @@ pub struct Listing {
 }
 
 /// Reads a catalog (`agents: [{name?, url | card, tags, aliases, owner, notes, priority,
-/// credentials, origins, public}]`), a list of cards, or one card; YAML or JSON.
+/// credentials, origins, probe_message, public}]`), a list of cards, or one card; YAML or JSON.
 ///
 /// # Errors
 /// Everything the file is wrong about. Whether the cards can be fetched and read is found later.
@@ -130,7 +130,7 @@ impl Reader<'_> {
     }
 
     fn entry(&mut self, at: usize, item: &Node) -> Option<Entry> {
-        const KEYS: [&str; 11] = [
+        const KEYS: [&str; 12] = [
             "name",
             "url",
             "card",
@@ -141,6 +141,7 @@ impl Reader<'_> {
             "priority",
             "credentials",
             "origins",
+            "probe_message",
             "public",
         ];
         let Some(fields) = item.as_mapping() else {
@@ -164,6 +165,7 @@ impl Reader<'_> {
                 "priority" => entry.details.priority = self.priority(field),
                 "credentials" => entry.details.credentials = self.credentials(field),
                 "origins" => entry.details.origins = self.origins(field),
+                "probe_message" => entry.details.probe_message = self.probe_message(field),
                 "public" => entry.details.public = self.flag(field),
                 _ => self.unknown_key(field, "an agent of a catalog", &KEYS),
             }
@@ -247,6 +249,18 @@ impl Reader<'_> {
             self.problems.push(Diagnostic::error("catalog::name", problem).at(field.key_span, ""));
         }
         names
+    }
+
+    /// A text, or `false`, which is an empty one.
+    fn probe_message(&mut self, field: &Field) -> Option<String> {
+        match &field.value.value {
+            Value::Bool(false) => Some(String::new()),
+            Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+            _ => {
+                self.wrong_type(field, "the text of a Message, or false");
+                None
+            }
+        }
     }
 
     fn priority(&mut self, field: &Field) -> i32 {

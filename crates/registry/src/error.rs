@@ -85,6 +85,15 @@ pub enum RegistryError {
         standing: Curation,
     },
 
+    /// An agent that was asked did not answer as it should.
+    #[error("{name}: {why}")]
+    Unanswered {
+        /// The agent.
+        name: String,
+        /// What came instead.
+        why: String,
+    },
+
     /// The version of a card is not kept.
     #[error("version {number} of the card of `{name}` is not kept; there {}", which(.kept))]
     NoVersion {

@@ -10,8 +10,21 @@ pub fn to_catalog<'a>(records: impl IntoIterator<Item = &'a Record>) -> Value {
 }
 
 fn entry(record: &Record) -> Value {
-    let Details { tags, aliases, owner, notes, priority, credentials, origins, public } =
-        &record.details;
+    let Details {
+        tags,
+        aliases,
+        owner,
+        notes,
+        priority,
+        credentials,
+        origins,
+        probe_message,
+        public,
+    } = &record.details;
+    let probe_message = probe_message.as_deref().map(|text| match text {
+        "" => json!(false),
+        text => json!(text),
+    });
     let mut entry = Map::new();
     let (key, at) = match record.asked_url.as_str() {
         "" => ("card", record.card.clone()),
@@ -27,6 +40,7 @@ fn entry(record: &Record) -> Value {
         ("priority", json!(Some(*priority).filter(|priority| *priority != 0))),
         ("credentials", credentials.iter().map(credential).collect()),
         ("origins", json!(origins)),
+        ("probe_message", json!(probe_message)),
         ("public", json!(public.then_some(true))),
     ];
     for (key, value) in said {
@@ -87,6 +101,7 @@ mod tests {
     notes: Ask first.
     priority: 3
     origins: ['https://b.example']
+    probe_message: Are you there?
     public: true
     credentials:
       - {api_key: {env: KEY}, scheme: s}
@@ -97,12 +112,16 @@ mod tests {
       - {certificate: {certificate: {env: C}, key: {env: K}, authorities: {env: A}}}
   - card: {name: b}
     name: b
+    probe_message: false
 ";
         let listing = read_catalog(Source::new("c.yaml", written)).unwrap();
         let mut a = record("a", "https://a.example/");
         a.details = listing.entries[0].details.clone();
         assert_eq!(a.details.credentials.len(), 6);
-        let again = to_catalog([&a, &record("b", "")]).to_string();
+        let mut b = record("b", "");
+        b.details = listing.entries[1].details.clone();
+        assert_eq!(b.details.probe_message.as_deref(), Some(""));
+        let again = to_catalog([&a, &b]).to_string();
         let again = read_catalog(Source::new("c.yaml", &again)).unwrap();
         assert_eq!(again.entries.len(), 2);
         for (before, after) in listing.entries.iter().zip(&again.entries) {

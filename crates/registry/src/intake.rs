@@ -214,7 +214,7 @@ async fn wanted(
         raw: fetched.raw.clone(),
         card: fetched.card.clone(),
         details,
-        findings: lint(&fetched.card, Some(&fetched.url)),
+        findings: lint(&fetched.card, &fetched.raw, Some(&fetched.url)),
         source: None,
     }
 }
@@ -245,7 +245,7 @@ async fn read_entry(
     };
     let card = protocol::card::read(&raw)?;
     let name = asked_name.map_or_else(|| name_of(&card.name), |name| Ok(name.to_owned()))?;
-    let mut findings = lint(&card, None);
+    let mut findings = lint(&card, &raw, None);
     if let CardAt::Here { pointer, .. } = &entry.card {
         let place = |it: Finding| it.placed(&listing.source, &listing.root, pointer);
         findings = findings.into_iter().map(place).collect();

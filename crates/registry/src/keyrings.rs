@@ -1,12 +1,17 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use protocol::auth::{Keyring, Vault};
 use protocol::card;
-use protocol::client::Interface;
+use protocol::client::{Interface, Peer};
 use protocol::outbound::Outbound;
+use protocol::v1::{AgentCard, GetExtendedAgentCardRequest};
 
 use crate::{Access, Agent, Registry, RegistryError};
+
+/// How long an agent may take to show its extended card.
+const EXTENDED_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Gives out the keyrings of the directory's agents, as the directory is at that moment.
 ///
@@ -65,6 +70,21 @@ impl Keyrings {
         let agent = places.iter().find_map(|place| index.by_url(place))?;
         let is_given = !agent.access.credentials.is_empty() && agent.curation.is_bindable();
         is_given.then(|| (Arc::clone(agent), self.keyring(agent)))
+    }
+
+    /// The card that an agent of the directory has for those it knows (A2A §3.1.11), whatever its standing; for the
+    /// operator's own hand. It is asked for each time and kept nowhere: it may say what not everybody should know.
+    ///
+    /// # Errors
+    /// [`RegistryError::UnknownAgent`], [`RegistryError::Unanswered`].
+    pub async fn extended_card(&self, name: &str) -> Result<AgentCard, RegistryError> {
+        let (agent, keyring) = self.by_name(name)?;
+        let unanswered = |why: String| RegistryError::Unanswered { name: agent.name.clone(), why };
+        let peer = Peer::of_card(keyring.outbound(), &agent.card);
+        let peer = peer.map_err(|error| unanswered(error.to_string()))?.with_keyring(&keyring);
+        let request = GetExtendedAgentCardRequest::default();
+        let card = peer.preferred().get_extended_card(request, EXTENDED_PATIENCE).await;
+        card.map_err(|error| unanswered(error.to_string()))
     }
 
     fn keyring(&self, agent: &Arc<Agent>) -> Keyring {

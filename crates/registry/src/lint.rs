@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use document::{Node, Severity, Source, brief};
 use protocol::v1::{AgentCard, AgentSkill, Required};
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 use url::Url;
 
 /// How much of a card's own text a finding repeats, in characters.
@@ -70,15 +71,16 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// Looks a card over. `url` is where it was found, if it was.
+/// Looks a card over. `raw` is its JSON as it came, and `url` where it was found, if it was.
 #[must_use]
-pub fn lint(card: &AgentCard, url: Option<&str>) -> Vec<Finding> {
+pub fn lint(card: &AgentCard, raw: &Json, url: Option<&str>) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
     findings.missing(card);
     findings.interfaces(card, url.and_then(|url| Url::parse(url).ok()).as_ref());
     findings.skills(&card.skills);
     findings.media_types(card);
     findings.security(card);
+    findings.older_security(raw);
     findings.texts(card);
     findings.0
 }
@@ -165,6 +167,20 @@ impl Findings {
                     );
                 }
             }
+        }
+    }
+
+    /// Whoever reads the card by the letter of 1.0 would call the agent openly.
+    fn older_security(&mut self, raw: &Json) {
+        for pointer in protocol::card::older_security(raw) {
+            self.warn(
+                "card::older-security",
+                &pointer,
+                "says who may call in the form of drafts and older versions; it is read as \
+                 `securityRequirements`, and others may not see it at all",
+                "the agent's author has to write it as in \
+                 `\"securityRequirements\": [{\"schemes\": {\"NAME\": {\"list\": [\"SCOPE\"]}}}]`",
+            );
         }
     }
 

@@ -1,5 +1,7 @@
 //! Whether an agent speaks A2A as its card says: questions that ask for no work and change nothing.
 
+mod work;
+
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -12,6 +14,8 @@ use protocol::v1::{
 use protocol::version::Version;
 
 use crate::Shortfall;
+
+pub(crate) use work::try_out;
 
 /// How long one question may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -37,6 +41,7 @@ enum Reply {
 pub(crate) async fn ask(client: &Client, card: &AgentCard) -> Vec<Shortfall> {
     let Interface { binding, version, .. } = client.interface();
     let over = format!("over {binding} {version}");
+    let client = &client.clone().with_extensions(required(card));
     let mut found = Vec::new();
     for question in Question::of(card, client) {
         let (why, is_silent) = match question.ask(client).await {
@@ -50,6 +55,13 @@ pub(crate) async fn ask(client: &Client, card: &AgentCard) -> Vec<Shortfall> {
         }
     }
     found
+}
+
+/// The protocol extensions without which the agent refuses each call. Nothing is done about them: what is asked is of
+/// A2A itself.
+fn required(card: &AgentCard) -> impl Iterator<Item = &str> {
+    let extensions = card.capabilities.iter().flat_map(|it| &it.extensions);
+    extensions.filter(|it| it.required).map(|it| it.uri.as_str())
 }
 
 /// What is asked.

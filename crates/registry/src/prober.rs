@@ -1,17 +1,17 @@
-use std::collections::HashMap;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use document::Severity;
 use jiff::Timestamp;
-use protocol::auth::Origin;
+use protocol::auth::Vault;
 use protocol::card::interfaces_spoken;
 use protocol::client::{Client, Interface};
 use protocol::limits::ClientLimits;
 use protocol::outbound::Outbound;
-use protocol::v1::AgentCard;
-use tokio::task::{self, JoinSet};
+
+mod rounds;
+
+use rounds::Rounds;
 
 use crate::registry::{Looked, after};
 use crate::{
@@ -25,18 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How many interfaces of an agent are asked.
 const MOST_INTERFACES: usize = 8;
 
-/// How many agents of one host are probed at once.
-const PER_HOST: usize = 2;
-
-/// How many times as long the pause before the next probe becomes while an agent is not reached.
-const LONGEST_PAUSE: u32 = 4;
-
-/// Within what time agents that were never probed are, so that a start is not a burst.
-const SETTLING: Duration = Duration::from_secs(30);
-
-/// What a longer interval means: for ever, and without overflows.
-const LONGEST_INTERVAL: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-
 /// How often it is looked whether a probe is due, at most.
 const SHORTEST_TICK: Duration = Duration::from_millis(5);
 
@@ -46,13 +34,18 @@ const TICK: Duration = Duration::from_secs(1);
 /// Probes the agents of a directory: whether they are there, and speak A2A as their cards say.
 ///
 /// A probe fetches the card, which also notes what changed in it, and asks over each interface what
-/// needs no work and changes nothing: it never sends a Message.
+/// needs no work and changes nothing. It sends a Message where the operator wrote one down for that, and
+/// nowhere else.
 #[derive(Clone)]
 pub struct Prober {
     registry: Arc<Registry>,
     keyrings: Keyrings,
     outbound: Outbound,
     settings: EvidenceSettings,
+    /// The text that agents are tried out with whose entries say nothing of it.
+    message: Option<Arc<str>>,
+    /// Whether agents are tried out at all.
+    tries_out: bool,
 }
 
 impl Prober {
@@ -64,7 +57,29 @@ impl Prober {
         outbound: Outbound,
         settings: EvidenceSettings,
     ) -> Self {
-        Self { registry, keyrings, outbound, settings }
+        Self { registry, keyrings, outbound, settings, message: None, tries_out: true }
+    }
+
+    /// Sends this text to approved agents whose entries have no probe message of their own.
+    #[must_use]
+    pub fn with_message(self, text: Option<&str>) -> Self {
+        Self { message: text.map(Arc::from), ..self }
+    }
+
+    /// Makes one like it of another account's directory, which has rules of its own for what may be called, and no
+    /// credentials of people who logged in. It sends no Messages: work is for the operator to give.
+    #[must_use]
+    pub fn of(&self, registry: Arc<Registry>) -> Self {
+        let outbound = registry.cards().outbound().clone();
+        let keyrings = Keyrings::new(Arc::clone(&registry), outbound.clone(), Vault::none());
+        let settings = self.settings;
+        Self { registry, keyrings, outbound, settings, message: None, tries_out: false }
+    }
+
+    /// What the agents of the directory are called with.
+    #[must_use]
+    pub fn keyrings(&self) -> &Keyrings {
+        &self.keyrings
     }
 
     /// Probes agents now, a few at a time, and returns what is known of them then, in their order.
@@ -80,12 +95,7 @@ impl Prober {
         for name in names {
             agents.push(self.registry.get(name)?);
         }
-        let mut rounds = Rounds::new(self.clone());
-        rounds.waiting = agents.clone();
-        while !rounds.waiting.is_empty() || !rounds.running.is_empty() {
-            rounds.start();
-            rounds.end_one().await?;
-        }
+        Rounds::new(self.clone()).once(&agents).await?;
         let seen = |agent: Arc<Agent>| (agent.name.clone(), self.registry.seen(&agent.name));
         Ok(agents.into_iter().map(seen).collect())
     }
@@ -97,16 +107,21 @@ impl Prober {
         index.iter().filter(|it| is_watched(it)).map(|it| it.name.clone()).collect()
     }
 
-    /// Probes each agent once in an interval, for ever. Does nothing when there is no interval. May
-    /// be dropped at any time: probes that are under way are given up.
-    pub async fn run(self) {
+    /// Probes each agent of the directory, and of those that others are at each moment, once in an interval, for ever: two of
+    /// one host at once at most, whoever knows them. Does nothing when there is no interval. May be dropped at any time:
+    /// probes that are under way are given up.
+    pub async fn run<F>(self, others: impl Fn() -> F)
+    where
+        F: Future<Output = Vec<Arc<Registry>>>,
+    {
         let Some(interval) = self.settings.interval else { return };
         let mut rounds = Rounds::new(self);
         loop {
+            rounds.join(others().await);
             rounds.find_due(interval, Timestamp::now());
             rounds.start();
             tokio::select! {
-                ended = rounds.end_one(), if !rounds.running.is_empty() => {
+                ended = rounds.end_one(), if rounds.are_under_way() => {
                     if let Err(error) = ended {
                         tracing::warn!(%error, "the result of a probe was not kept");
                     }
@@ -155,8 +170,26 @@ impl Prober {
         if is_of_file && is_gone {
             return Ok((None, asked));
         }
-        let tier = if asked.is_empty() { Tier::Conformant } else { Tier::Valid };
-        Ok((Some(tier), asked))
+        if !asked.is_empty() {
+            return Ok((Some(Tier::Valid), asked));
+        }
+        let missed = self.try_out(&record, &agent).await;
+        let tier = if missed.is_none() { Tier::Conformant } else { Tier::Valid };
+        Ok((Some(tier), missed.into_iter().collect()))
+    }
+
+    /// Gives an approved agent work, where its operator wants that, and says what it falls short of.
+    async fn try_out(&self, record: &Record, agent: &Agent) -> Option<Shortfall> {
+        let own = record.details.probe_message.as_deref();
+        let text = own.or(self.message.as_deref()).filter(|text| !text.is_empty())?;
+        if !self.tries_out || agent.curation != Curation::Approved {
+            return None;
+        }
+        let interface = interfaces_spoken(&agent.card).into_iter().find_map(Interface::of)?;
+        match self.client(agent, interface) {
+            Ok(client) => probe::try_out(&client, &agent.card, text).await,
+            Err(why) => Some(Shortfall::new("the probe message", &why, false)),
+        }
     }
 
     /// What each interface falls short of, one after the other.
@@ -200,126 +233,6 @@ fn error(finding: &Finding) -> Option<Shortfall> {
 
 fn is_watched(agent: &Agent) -> bool {
     matches!(agent.curation, Curation::Proposed | Curation::Approved | Curation::Deprecated)
-}
-
-/// Probes that are due and those under way.
-struct Rounds {
-    prober: Prober,
-    waiting: Vec<Arc<Agent>>,
-    running: JoinSet<Result<(), RegistryError>>,
-    /// The agents under way, each with its host.
-    places: HashMap<task::Id, (String, String)>,
-    /// When each agent is due.
-    due: HashMap<String, Timestamp>,
-    chance: std::hash::RandomState,
-}
-
-impl Rounds {
-    fn new(prober: Prober) -> Self {
-        Self {
-            prober,
-            waiting: Vec::new(),
-            running: JoinSet::new(),
-            places: HashMap::new(),
-            due: HashMap::new(),
-            chance: std::hash::RandomState::new(),
-        }
-    }
-
-    /// Finds the agents that are due, those first that have been for longest.
-    fn find_due(&mut self, interval: Duration, now: Timestamp) {
-        let index = self.prober.registry.index();
-        let mut due: Vec<(Timestamp, Arc<Agent>)> = Vec::new();
-        let mut known = HashMap::new();
-        for agent in index.iter().filter(|agent| is_watched(agent)) {
-            let when = match self.due.remove(&agent.name) {
-                Some(when) => when,
-                None => self.first(&agent.name, interval, now),
-            };
-            known.insert(agent.name.clone(), when);
-            if when <= now && !self.is_under_way(&agent.name) {
-                due.push((when, Arc::clone(agent)));
-            }
-        }
-        self.due = known;
-        // The last is taken first.
-        due.sort_by_key(|it| std::cmp::Reverse(it.0));
-        self.waiting = due.into_iter().map(|it| it.1).collect();
-    }
-
-    fn is_under_way(&self, name: &str) -> bool {
-        self.places.values().any(|it| it.0 == name)
-    }
-
-    /// Starts as many as may be.
-    fn start(&mut self) {
-        let mut at = self.waiting.len();
-        while at > 0 && self.running.len() < self.prober.settings.at_once {
-            at -= 1;
-            let host = host(&self.waiting[at]);
-            if self.places.values().filter(|it| it.1 == host).count() >= PER_HOST {
-                continue;
-            }
-            let agent = self.waiting.remove(at);
-            let prober = self.prober.clone();
-            let name = agent.name.clone();
-            let probe = async move { prober.probe(&agent.name).await };
-            self.places.insert(self.running.spawn(probe).id(), (name, host));
-        }
-    }
-
-    /// Waits for the end of one that is under way, and says when its agent is due again. Cancel safe.
-    async fn end_one(&mut self) -> Result<(), RegistryError> {
-        let Some(ended) = self.running.join_next_with_id().await else { return Ok(()) };
-        let (id, kept) = ended.unwrap_or_else(|error| {
-            tracing::error!(%error, "a probe broke down");
-            (error.id(), Ok(()))
-        });
-        let Some((name, _)) = self.places.remove(&id) else { return Ok(()) };
-        if let Some(interval) = self.prober.settings.interval {
-            let next = self.next(&name, interval, Timestamp::now());
-            self.due.insert(name, next);
-        }
-        match kept {
-            Err(RegistryError::UnknownAgent { .. }) => Ok(()), // Removed while it was probed.
-            kept => kept,
-        }
-    }
-
-    /// When an agent is due that this process has not probed yet.
-    fn first(&self, name: &str, interval: Duration, now: Timestamp) -> Timestamp {
-        let last = self.prober.registry.ledger().probed_at(name);
-        let due = last.map(|last| self.next(name, interval, last)).filter(|due| *due > now);
-        due.unwrap_or_else(|| after(now, interval.min(SETTLING).mul_f64(self.draw(name))))
-    }
-
-    /// When an agent is due again: within an interval, so that one that stops is noticed in that time;
-    /// later while it is not reached.
-    fn next(&self, name: &str, interval: Duration, last: Timestamp) -> Timestamp {
-        let misses = u32::try_from(self.prober.registry.ledger().misses(name)).unwrap_or(u32::MAX);
-        let times = 1 << misses.saturating_sub(1).min(LONGEST_PAUSE.ilog2());
-        let pause = interval.min(LONGEST_INTERVAL) * times;
-        after(last, pause.mul_f64(0.8 + 0.15 * self.draw(name)))
-    }
-
-    /// Something between 0 and 1, for an agent another one each time.
-    fn draw(&self, name: &str) -> f64 {
-        let drawn = self.chance.hash_one((name, Timestamp::now()));
-        f64::from(u32::try_from(drawn >> 32).unwrap_or_default()) / f64::from(u32::MAX)
-    }
-}
-
-/// What is not asked by too many at once: where the card is, else the first interface.
-fn host(agent: &Agent) -> String {
-    let of_card = |card: &AgentCard| {
-        let interface = card.supported_interfaces.first().and_then(Interface::of)?;
-        Some(interface.address())
-    };
-    let url = match agent.url.as_str() {
-        "" => of_card(&agent.card).unwrap_or_default(),
-        url => url.to_owned(),
-    };
-    url.parse::<Origin>().map_or(url, |origin| origin.to_string())
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use serde_json::Value;
 use store::{AccountId, Expect, Row, Table, Tags, Version, Write};
 
 use crate::{
-    Access, Agent, CardDigest, Curation, Decision, Drift, History, Policy, Provenance,
-    RegistryError, Tier, TransitionError, Trust,
+    Access, Agent, CardDigest, Curation, Decision, Drift, Finding, History, Policy, Provenance,
+    RegistryError, Tier, TransitionError, Trust, lint,
 };
 
 /// Where records are kept.
@@ -33,6 +33,9 @@ pub struct Details {
     pub credentials: Vec<Credential>,
     /// Where else than to the origin of its URL the credentials may go.
     pub origins: Vec<Origin>,
+    /// The text of a Message that probes send, so that it is seen whether the agent works; an empty one forbids what the
+    /// settings say for all.
+    pub probe_message: Option<String>,
     /// Whether others may learn of it: callers of a server whatever their account, and, once it is approved, who
     /// reads what the server publishes.
     pub public: bool,
@@ -179,6 +182,15 @@ impl Record {
     /// When the card, readable when it was stored, no longer is.
     pub fn read_card(&self) -> Result<AgentCard, RegistryError> {
         Ok(protocol::card::read(&self.card).map_err(Arc::new)?)
+    }
+
+    /// What its card should be better at.
+    ///
+    /// # Errors
+    /// As [`Record::read_card`].
+    pub fn lint(&self) -> Result<Vec<Finding>, RegistryError> {
+        let url = (!self.url.is_empty()).then_some(self.url.as_str());
+        Ok(lint(&self.read_card()?, &self.card, url))
     }
 
     /// The agent as the planner sees it now.

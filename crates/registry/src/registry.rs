@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{self, Arc, RwLock};
 
 use protocol::outbound::Outbound;
@@ -101,6 +101,23 @@ impl Registry {
         self.reindex(|_, seeing| self.index_of(agents.into_iter().map(seeing)));
         self.told.send_replace(());
         Ok(())
+    }
+
+    /// The accounts that have a directory in a store.
+    ///
+    /// # Errors
+    /// [`RegistryError::Store`].
+    pub async fn accounts(store: &dyn Store) -> Result<BTreeSet<AccountId>, RegistryError> {
+        let mut query = PageQuery { limit: 500, ..PageQuery::new(None, AGENTS) };
+        let mut accounts = BTreeSet::new();
+        loop {
+            let page = store.page(&query).await?;
+            accounts.extend(page.rows.into_iter().map(|row| row.account));
+            match page.next {
+                Some(next) => query.cursor = Some(next),
+                None => return Ok(accounts),
+            }
+        }
     }
 
     /// Whose directory it is.

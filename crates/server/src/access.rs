@@ -8,6 +8,7 @@
 //! | operation | scope |
 //! |---|---|
 //! | SendMessage, SendStreamingMessage, CancelTask | `runs:start:WORKFLOW`, of the workflow that is meant, or of the Task |
+//! | SendMessage, SendStreamingMessage with a question to the directory (`find_agents.rs`) | `agents:read` |
 //! | GetTask, ListTasks, SubscribeToTask, push notification configurations | `runs:read` |
 //! | GetExtendedAgentCard | none; credentials are enough |
 //! | reading, changing the agent directory (`directory.rs`) | `agents:read`, `agents:curate` |
@@ -173,11 +174,16 @@ impl Access {
         }
     }
 
-    /// Decides whether a call may be made at all.
+    /// Decides whether a call may be made at all; `finds_agents` says whether a Message may ask the directory.
     ///
     /// # Errors
     /// As [`Access::caller`]; `PermissionDenied`.
-    pub(crate) fn authorize(&self, call: &Call, operation: Operation) -> Result<(), Error> {
+    pub(crate) fn authorize(
+        &self,
+        call: &Call,
+        operation: Operation,
+        finds_agents: bool,
+    ) -> Result<(), Error> {
         if self.is_open() {
             return Ok(());
         }
@@ -187,8 +193,8 @@ impl Access {
             Need::Nothing => Ok(()),
             Need::Read if caller.scopes.hold(&Scope::ReadRuns) => Ok(()),
             Need::Read => Err(lacks(operation.method(), Scope::ReadRuns)),
-            Need::Start if caller.scopes.start_something() => Ok(()),
-            Need::Start => Err(lacks(operation.method(), Scope::start("WORKFLOW"))),
+            Need::Say if finds_agents && caller.scopes.read_agents() => Ok(()),
+            Need::Say | Need::Start => caller.check_start_something(operation.method()),
         }
     }
 
@@ -258,6 +264,26 @@ impl Principal {
             Some(key) => format!("{} (key {key})", self.account),
             None => self.account.to_string(),
         }
+    }
+
+    /// Refuses credentials that are for no workflow at all.
+    ///
+    /// # Errors
+    /// `PermissionDenied`.
+    pub(crate) fn check_start_something(&self, what: &str) -> Result<(), Error> {
+        match self.scopes.start_something() {
+            true => Ok(()),
+            false => Err(lacks(what, Scope::start("WORKFLOW"))),
+        }
+    }
+
+    /// Refuses credentials that are not for the agent directory.
+    pub(crate) fn check_read_agents(&self) -> Result<(), AccessError> {
+        if self.scopes.read_agents() {
+            return Ok(());
+        }
+        let what = "reading the agent directory".to_owned();
+        Err(AccessError::Scope { what, scope: Scope::ReadAgents })
     }
 
     /// Refuses what would drive a workflow that these credentials are not for.

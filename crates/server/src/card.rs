@@ -12,7 +12,7 @@ use protocol::{
     v1::{AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill},
 };
 
-use crate::{Declared, Delegation, Workflows, access::Showing};
+use crate::{Declared, Workflows, access::Showing, skills::OwnSkills};
 
 const TEXT: &str = "text/plain";
 const JSON: &str = "application/json";
@@ -20,7 +20,7 @@ const JSON: &str = "application/json";
 /// Makes the cards of one server.
 #[derive(Clone, Copy)]
 pub(crate) struct Cards<'a> {
-    pub(crate) delegation: &'a Delegation,
+    pub(crate) own: &'a OwnSkills,
     pub(crate) declared: &'a Declared,
     /// Where clients reach it.
     pub(crate) public_url: &'a str,
@@ -41,7 +41,7 @@ impl Cards<'_> {
         }
     }
 
-    /// The cards of its workflows, and of passing Messages on, as agents of their own: each by the tenant that
+    /// The cards of its workflows, and of its other skills, as agents of their own: each by the tenant that
     /// leads to it.
     pub(crate) fn of_tenants(self, workflows: &Workflows) -> BTreeMap<String, Arc<AgentCard>> {
         let card = |skill: AgentSkill| (skill.id.clone(), Arc::new(self.of_one(&skill)));
@@ -55,7 +55,7 @@ impl Cards<'_> {
     }
 
     fn skills(self, workflows: &Workflows) -> impl Iterator<Item = AgentSkill> {
-        workflows.iter().map(|workflow| skill(workflow)).chain(self.delegation.skill())
+        workflows.iter().map(|workflow| skill(workflow)).chain(self.own.iter())
     }
 
     /// The card of an agent that has one skill.

@@ -13,6 +13,8 @@ use protocol::{
 use registry::Index;
 use serde_json::{Value, json};
 
+use crate::skills::{named, stated};
+
 /// The id of the skill, and the name of the workflow that a relay runs.
 pub(crate) const NAME: &str = "delegate";
 
@@ -63,10 +65,7 @@ impl Delegation {
         if let Some((field, selector)) = stated(request, metadata::AGENT) {
             return relay(selector).map(Some).map_err(|why| Error::invalid_field(field, why));
         }
-        let workflow = match stated(request, metadata::WORKFLOW) {
-            Some((_, name)) => name.as_str(),
-            None => Some(tenant).filter(|tenant| !tenant.is_empty()),
-        };
+        let workflow = named(request, tenant).and_then(|(_, name)| name);
         let agent = match (workflow, default) {
             (Some(NAME), _) => {
                 let text = request.message.as_ref().map(Message::text).unwrap_or_default();
@@ -76,16 +75,6 @@ impl Delegation {
             _ => return Ok(None),
         };
         relay(&json!(agent)).map(Some).map_err(Error::internal)
-    }
-}
-
-/// What a Message, or else its request, says under a key, and where.
-fn stated<'a>(request: &'a SendMessageRequest, key: &str) -> Option<(String, &'a Value)> {
-    let in_message = request.message.as_ref().and_then(|message| message.metadata(key));
-    let in_request = || request.metadata.as_ref().and_then(|metadata| metadata.0.get(key));
-    match in_message {
-        Some(value) => Some((format!("message.metadata[{key}]"), value)),
-        None => in_request().map(|value| (format!("metadata[{key}]"), value)),
     }
 }
 

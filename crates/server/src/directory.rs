@@ -3,7 +3,7 @@
 //! | route | scope |
 //! |---|---|
 //! | `GET /agents`, `/agents/{name}`, `…/versions`, `…/diff`, `…/lint`, `/agents:export`, `/agents:watch`, `/policy` | `agents:read` |
-//! | `POST /agents`, `/agents:refresh`, `/agents:lint`, `/agents/{name}:DECISION`, `:tag`, `:publish`; `DELETE`; `PUT /policy` | `agents:curate` |
+//! | `POST /agents`, `/agents:refresh`, `/agents:probe`, `/agents:lint`, `/agents/{name}:DECISION`, `:tag`, `:publish`; `DELETE`; `PUT /policy`; `GET /agents/{name}/extended` | `agents:curate` |
 //!
 //! `agents:curate` stands for `agents:read` as well, `admin` for both. A caller works on the directory of its account,
 //! and sees the public agents of the server's own one beside it. Everything else of other accounts is not there: not
@@ -30,10 +30,15 @@ use axum::{
 };
 use jiff::Timestamp;
 use protocol::limits::ServerLimits;
+use registry::{Prober, RegistryError};
+use store::AccountId;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub(crate) use self::accounts::Accounts;
 use self::problem::Problem;
+pub(crate) use self::{
+    accounts::{Accounts, View},
+    query::{Find, Parameters, Wrong},
+};
 use crate::Access;
 
 /// The contract.
@@ -45,6 +50,8 @@ const REVIEW: std::time::Duration = std::time::Duration::from_secs(60);
 /// What the routes answer from.
 pub(crate) struct Directory {
     accounts: Accounts,
+    /// That of the server's own directory.
+    prober: Prober,
     access: Access,
     limits: ServerLimits,
     /// Changes go to their end when the caller hangs up.
@@ -54,12 +61,17 @@ pub(crate) struct Directory {
 
 impl Directory {
     pub(crate) fn new(
-        accounts: Accounts,
+        (accounts, prober): (Accounts, Prober),
         access: Access,
         limits: ServerLimits,
         stop: CancellationToken,
     ) -> Self {
-        Self { accounts, access, limits, tasks: TaskTracker::new(), stop }
+        Self { accounts, prober, access, limits, tasks: TaskTracker::new(), stop }
+    }
+
+    /// What an account sees now.
+    pub(crate) async fn view(&self, account: &AccountId) -> Result<View, RegistryError> {
+        self.accounts.view(account).await
     }
 
     /// Its routes, below `/v1`.
@@ -70,11 +82,13 @@ impl Directory {
             .route("/agents:export", get(look::export))
             .route("/agents:watch", get(watch::watch))
             .route("/agents:refresh", post(change::refresh))
+            .route("/agents:probe", post(change::probe))
             .route("/agents:lint", post(change::lint))
             .route("/agents/{name}", get(look::show).post(change::decide).delete(change::remove))
             .route("/agents/{name}/versions", get(look::versions))
             .route("/agents/{name}/diff", get(look::diff))
             .route("/agents/{name}/lint", get(look::lint))
+            .route("/agents/{name}/extended", get(look::extended))
             .route("/policy", get(look::policy).put(change::set_policy))
             .fallback(nothing)
             .method_not_allowed_fallback(not_so)
@@ -84,12 +98,38 @@ impl Directory {
 
     /// Does what is due from time to time, until it is told to stop.
     pub(crate) async fn keep(self: Arc<Self>) {
+        let mut are_all_open = false;
         loop {
+            if !are_all_open {
+                are_all_open = self.accounts.open_all().await;
+            }
             self.accounts.review(Timestamp::now()).await;
             tokio::select! {
                 () = self.stop.cancelled() => return,
                 () = tokio::time::sleep(REVIEW) => {}
             }
+        }
+    }
+
+    /// Probes the agents of all accounts, until it is told to stop: those under way are given up.
+    pub(crate) async fn probe(self: Arc<Self>) {
+        let directory = Arc::clone(&self);
+        let others = move || {
+            let directory = Arc::clone(&directory);
+            async move { directory.accounts.others().await }
+        };
+        tokio::select! {
+            // Where nothing is probed by itself.
+            () = self.prober.clone().run(others) => self.stop.cancelled().await,
+            () = self.stop.cancelled() => {}
+        }
+    }
+
+    /// What probes the agents that somebody may change.
+    fn prober_of(&self, view: &View) -> Prober {
+        match view.own.account() == self.accounts.home() {
+            true => self.prober.clone(),
+            false => self.prober.of(Arc::clone(&view.own)),
         }
     }
 

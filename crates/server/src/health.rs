@@ -71,7 +71,7 @@ mod tests {
     use store::{AccountId, OpenOptions, SqliteStore, Store};
 
     use super::*;
-    use crate::{Declared, Delegation, PushParts, PushSettings, Workflows, access::Showing};
+    use crate::{Declared, PushParts, PushSettings, Workflows, access::Showing, skills::OwnSkills};
 
     async fn answered(health: &Arc<Health>) -> (StatusCode, serde_json::Value) {
         let (head, body) = ready(State(Arc::clone(health))).await.into_parts();
@@ -93,7 +93,7 @@ mod tests {
         let push = Push::open(parts, executor.runs(), "http://localhost", settings).unwrap();
         let offer = Arc::new(Offer::new(
             Workflows::default(),
-            Delegation::Off,
+            OwnSkills::default(),
             Declared::default(),
             "http://localhost".to_owned(),
             Showing::default(),

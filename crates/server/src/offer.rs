@@ -8,9 +8,10 @@ use std::{
 use protocol::v1::AgentCard;
 
 use crate::{
-    Declared, Delegation, Folder, Workflows,
+    Declared, Folder, Workflows,
     access::{Access, Scopes, Showing},
     card::Cards,
+    skills::OwnSkills,
 };
 
 /// The workflows at one moment, and the cards of that moment.
@@ -24,42 +25,39 @@ pub(crate) struct Offered {
 /// What is offered now. Whoever has looked keeps what was there then.
 pub(crate) struct Offer {
     public_url: String,
-    delegation: Delegation,
+    own: OwnSkills,
     showing: Showing,
     declared: Declared,
     now: RwLock<Arc<Offered>>,
 }
 
 impl Offer {
-    /// Offers workflows, and perhaps to pass Messages on, under a URL.
+    /// Offers workflows and other skills under a URL.
     pub(crate) fn new(
         workflows: Workflows,
-        delegation: Delegation,
+        own: OwnSkills,
         declared: Declared,
         public_url: String,
         showing: Showing,
     ) -> Self {
-        let cards = Cards {
-            delegation: &delegation,
-            declared: &declared,
-            public_url: &public_url,
-            showing: &showing,
-        };
+        let cards =
+            Cards { own: &own, declared: &declared, public_url: &public_url, showing: &showing };
         let now = RwLock::new(offered(workflows, cards));
-        Self { public_url, delegation, showing, declared, now }
+        Self { public_url, own, showing, declared, now }
     }
 
     /// The card of what somebody may start: of one workflow as an agent of its own, where a tenant leads to one of
     /// these.
     pub(crate) fn card_for(&self, scopes: &Scopes, tenant: &str) -> AgentCard {
-        let (workflows, delegation) = scopes.startable(&self.now().workflows, &self.delegation);
-        let cards = Cards { delegation: &delegation, ..self.cards() };
+        let workflows = self.now().workflows.of_names(|name| scopes.start(name));
+        let own = self.own.for_scopes(scopes);
+        let cards = Cards { own: &own, ..self.cards() };
         cards.of_tenant(tenant, &workflows).unwrap_or_else(|| cards.of_all(&workflows))
     }
 
     fn cards(&self) -> Cards<'_> {
-        let Self { delegation, declared, public_url, showing, .. } = self;
-        Cards { delegation, declared, public_url, showing }
+        let Self { own, declared, public_url, showing, .. } = self;
+        Cards { own, declared, public_url, showing }
     }
 
     /// Which credentials are taken.
@@ -77,9 +75,9 @@ impl Offer {
         &self.public_url
     }
 
-    /// Whether Messages are passed on.
-    pub(crate) fn delegation(&self) -> &Delegation {
-        &self.delegation
+    /// The skills that are no workflows.
+    pub(crate) fn own(&self) -> &OwnSkills {
+        &self.own
     }
 
     /// Offers what a folder holds now, and says what is wrong with it.
@@ -103,8 +101,8 @@ impl Offer {
 }
 
 fn offered(workflows: Workflows, cards: Cards<'_>) -> Arc<Offered> {
-    let (shown, delegation) = cards.showing.to_everybody(&workflows, cards.delegation);
-    let cards = Cards { delegation: &delegation, ..cards };
+    let (shown, own) = cards.showing.to_everybody(&workflows, cards.own);
+    let cards = Cards { own: &own, ..cards };
     let (card, tenants) = (Arc::new(cards.of_all(&shown)), cards.of_tenants(&shown));
     Arc::new(Offered { workflows, card, tenants })
 }

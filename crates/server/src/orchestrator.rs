@@ -11,7 +11,7 @@ use protocol::{
     service::{Call, EventStream},
     v1::{Message, SendMessageRequest},
 };
-use registry::Registry;
+use registry::{Prober, Registry};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -19,7 +19,8 @@ use crate::{
     access::{Principal, Showing, gate},
     callbacks,
     directory::{Accounts, Directory},
-    error::wire,
+    error::{refused, wire},
+    find_agents,
     folder::LOOK,
     follow::events,
     names,
@@ -28,6 +29,7 @@ use crate::{
     receive::Receiver,
     relay,
     schedules::Schedules,
+    skills::OwnSkills,
     tail::Tail,
     view::Extent,
 };
@@ -41,6 +43,8 @@ pub struct Parts {
     pub executor: Arc<Executor>,
     /// Knows the agents.
     pub registry: Arc<Registry>,
+    /// Probes the agents it knows, of its own account and the others.
+    pub prober: Prober,
     /// What can be run.
     pub offering: Offering,
     /// The URL under which clients reach it: decides every URL on the card.
@@ -85,8 +89,17 @@ impl Orchestrator {
     /// # Errors
     /// [`ServeError::Keys`] when there is no key to sign notifications with.
     pub fn new(parts: Parts) -> Result<Self, ServeError> {
-        let Parts { executor, registry, offering, public_url, push, access, mut settings, stop } =
-            parts;
+        let Parts {
+            executor,
+            registry,
+            prober,
+            offering,
+            public_url,
+            push,
+            access,
+            mut settings,
+            stop,
+        } = parts;
         let secret = settings.callback_secret.take();
         let callbacks = executor.callbacks().map(|callbacks| {
             let outbound = push.outbound.clone();
@@ -94,7 +107,8 @@ impl Orchestrator {
         });
         let accounts =
             Accounts::new(Arc::clone(&push.store), push.outbound.clone(), Arc::clone(&registry));
-        let directory = Directory::new(accounts, access.clone(), settings.limits, stop.clone());
+        let directory =
+            Directory::new((accounts, prober), access.clone(), settings.limits, stop.clone());
         let push = Push::open(push, executor.runs(), &public_url, settings.push)?;
         settings.hosts = settings.hosts.with_url(&public_url);
         let (workflows, folder) = match offering {
@@ -102,10 +116,11 @@ impl Orchestrator {
             Offering::Folder(folder) => (folder.workflows(), Some(folder)),
         };
         let delegation = std::mem::take(&mut settings.delegation);
+        let own = OwnSkills { delegation, finds_agents: settings.find_agents };
         let declared = std::mem::take(&mut settings.declared);
         let public_skills = std::mem::take(&mut settings.public_skills);
         let showing = Showing { access, public_skills };
-        let offer = Arc::new(Offer::new(workflows, delegation, declared, public_url, showing));
+        let offer = Arc::new(Offer::new(workflows, own, declared, public_url, showing));
         let remember = settings.remember;
         let receiver = Arc::new(Receiver { executor, registry, offer, remember });
         let (push, tasks) = (Arc::new(push), TaskTracker::new());
@@ -226,6 +241,28 @@ impl Orchestrator {
             Ok(id)
         };
         self.to_its_end(received).await
+    }
+
+    /// What the directory answers to a Message that is for it.
+    async fn found(
+        &self,
+        caller: &Principal,
+        call: &Call,
+        request: &SendMessageRequest,
+    ) -> Result<Option<Message>, Error> {
+        let offered = self.offer().own();
+        let own = offered.for_scopes(&caller.scopes);
+        let workflows = self.offer().now().workflows.of_names(|name| caller.scopes.start(name));
+        let startable = (offered.finds_agents, &workflows, &own);
+        if !find_agents::is_meant(startable, &call.tenant, request) {
+            return Ok(None);
+        }
+        caller.check_read_agents().map_err(|why| refused(&why))?;
+        let view = self.directory.view(&caller.account).await.map_err(|error| {
+            tracing::warn!(%error, "a question to the directory could not be answered");
+            Error::unavailable("this cannot be done just now; try again", None)
+        })?;
+        find_agents::answer(&view, request).map(Some)
     }
 
     /// Waits a while for the word of a relay's agent on an answer.

@@ -17,7 +17,7 @@ use registry::Registry;
 use serde_json::Value;
 
 use crate::{
-    BindError, Delegation, Workflows,
+    BindError, Workflows,
     access::Principal,
     bind, delegate,
     drive::{self, has_moved},
@@ -25,7 +25,7 @@ use crate::{
     intake::{self, Decision},
     media,
     offer::Offer,
-    relay,
+    relay, skills,
 };
 
 /// How often a Message is looked at again because others have moved its Task meanwhile.
@@ -90,7 +90,8 @@ impl Receiver {
         let offered = self.offer.now();
         let executor = self.executor_of(caller);
         // What somebody may not start is not among the choices, and never chosen for them.
-        let (startable, _) = caller.scopes.startable(&offered.workflows, &Delegation::Off);
+        caller.check_start_something("this Message")?;
+        let startable = offered.workflows.of_names(|name| caller.scopes.start(name));
         let Some(message) = &request.message else {
             return Err(Error::invalid_field("message", "is required"));
         };
@@ -143,7 +144,7 @@ impl Receiver {
         let task_id = &message.task_id;
         if task_id.is_empty() {
             let index = self.registry.index();
-            let meant = self.offer.delegation().meant(&index, tenant, request);
+            let meant = self.offer.own().delegation.meant(&index, tenant, request);
             // Before anything is said of the directory.
             if !matches!(meant, Ok(None)) {
                 received.caller.check_start(delegate::NAME)?;
@@ -323,15 +324,7 @@ fn named<'a>(
     tenant: &str,
     request: &SendMessageRequest,
 ) -> Result<Option<&'a Arc<Workflow>>, Error> {
-    let key = metadata::WORKFLOW;
-    let in_message = request.message.as_ref().and_then(|message| message.metadata(key));
-    let in_request = request.metadata.as_ref().and_then(|metadata| metadata.0.get(key));
-    let (field, name) = match (in_message, in_request) {
-        (Some(name), _) => (format!("message.metadata[{key}]"), name.as_str()),
-        (None, Some(name)) => (format!("metadata[{key}]"), name.as_str()),
-        (None, None) if !tenant.is_empty() => ("tenant".to_owned(), Some(tenant)),
-        (None, None) => return Ok(None),
-    };
+    let Some((field, name)) = skills::named(request, tenant) else { return Ok(None) };
     let Some(name) = name else {
         return Err(Error::invalid_field(field, "must be the name of a workflow, a string"));
     };

@@ -67,6 +67,7 @@ pub async fn serve(
         .merge(callbacks);
     let router = hosts::guard(router, settings.hosts.clone());
     let keeper = tokio::spawn(Arc::clone(orchestrator.directory()).keep());
+    let probing = tokio::spawn(Arc::clone(orchestrator.directory()).probe());
     let courier = tokio::spawn(Arc::clone(orchestrator.push()).deliver(stop.clone()));
     let mut serving = std::pin::pin!(protocol::server::serve(listener, router, stop.clone()));
     let (served, is_lost) = tokio::select! {
@@ -82,6 +83,9 @@ pub async fn serve(
     stop.cancel();
     if keeper.await.is_err() {
         tracing::error!("reviewing approvals broke down; it goes on after the next start");
+    }
+    if probing.await.is_err() {
+        tracing::error!("probing agents broke down; it goes on after the next start");
     }
     if courier.await.is_err() {
         tracing::error!("delivering notifications broke down; it goes on after the next start");

@@ -18,6 +18,8 @@ pub struct Settings {
     pub remember: Option<Duration>,
     /// Whether Messages are passed on to agents of the directory.
     pub delegation: Delegation,
+    /// Whether the directory answers Messages (`find-agents`).
+    pub find_agents: bool,
     /// What its cards declare.
     pub declared: Declared,
     /// Whether A2A 0.3, 0.2 and 0.1 are spoken besides 1.0.
@@ -95,13 +97,15 @@ impl Default for PushSettings {
 }
 
 impl Default for Settings {
-    /// Loopback only, A2A 1.0 alone, Messages remembered for an hour, none passed on.
+    /// Loopback only, A2A 1.0 alone, Messages remembered for an hour, none passed on or
+    /// answered by the directory.
     fn default() -> Self {
         Self {
             limits: ServerLimits::default(),
             hosts: Hosts::default(),
             remember: Some(Duration::from_hours(1)),
             delegation: Delegation::default(),
+            find_agents: false,
             declared: Declared::default(),
             older_versions: false,
             publish: Publish::Off,

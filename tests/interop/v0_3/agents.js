@@ -132,6 +132,9 @@ const card = (name, preferredTransport, url, streaming) => ({
 
 const app = express();
 app.use(express.json(JSON_OF_ANY_SIZE));
+// The host alone leads to the first of them.
+const first = "/javascript-0-3-jsonrpc-streaming/.well-known/agent-card.json";
+app.get("/.well-known/agent-card.json", (_, response) => response.redirect(first));
 const server = app.listen(0, "127.0.0.1", () => {
   const base = `http://127.0.0.1:${server.address().port}`;
   for (const [short, transport] of [["jsonrpc", "JSONRPC"], ["http", "HTTP+JSON"]]) {

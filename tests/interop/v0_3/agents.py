@@ -33,7 +33,8 @@ from a2a.types import (
 from a2a.utils import new_task
 from a2a.utils.parts import get_data_parts, get_text_parts
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.responses import RedirectResponse
+from starlette.routing import Mount, Route
 
 # A message whose first text is this one is answered with a question.
 ASK = "Ask first."
@@ -152,12 +153,14 @@ async def main():
         for short, transport in (("jsonrpc", "JSONRPC"), ("http", "HTTP+JSON"))
         for suffix, streaming in (("streaming", True), ("plain", False))
     }
-    app = Starlette(
-        routes=[
-            agent(name, transport, base, streaming)
-            for name, (transport, streaming) in agents.items()
-        ]
-    )
+    # The host alone leads to the first of them.
+    first = RedirectResponse(f"/{next(iter(agents))}/.well-known/agent-card.json")
+    host = Route("/.well-known/agent-card.json", lambda _: first)
+    routes = [
+        agent(name, transport, base, streaming)
+        for name, (transport, streaming) in agents.items()
+    ]
+    app = Starlette(routes=[host, *routes])
     for name in agents:
         print(json.dumps({"name": name, "url": f"{base}/{name}/"}))
     # The socket has been listening since before it was announced: calls wait for the server.

@@ -27,6 +27,17 @@ pub(super) fn cards(peers: &Peers) -> Result<()> {
     Ok(())
 }
 
+/// `agents add` takes the first agent of each host in by the URL of the host alone, and a step runs by it.
+pub(super) fn hosts(peers: &Peers) -> Result<()> {
+    for agent in peers.firsts() {
+        let ran = peers.alone(agent, TEXT)?;
+        let run = ran.one()?;
+        let step = answers::step(run, "a", "completed")?;
+        answers::check(&agent.name, &step["artifacts"], &[TEXT], 0)?;
+    }
+    Ok(())
+}
+
 /// `send` gets a finished Task from every agent.
 pub(super) fn send(peers: &Peers) -> Result<()> {
     for agent in peers.strangers() {

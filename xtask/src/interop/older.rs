@@ -41,6 +41,7 @@ pub(super) fn run(
     parts.run("Python 0.3 client \u{b7} echo, asks", || peers.client(venv.script("client.py")));
     parts.run("JavaScript 0.3 client \u{b7} echo, asks", || peers.client(node.script("client.js")));
     parts.run("card show \u{b7} each 0.3 agent", || cases::cards(&peers));
+    parts.run("agents add by the host, run \u{b7} each 0.3 SDK", || cases::hosts(&peers));
     parts.run("send \u{b7} each 0.3 agent", || cases::send(&peers));
     parts.run("send --stream \u{b7} each 0.3 agent", || stream(&peers));
     parts.run("run, runs reply \u{b7} each 0.3 agent", || cases::answer(&peers));

@@ -95,6 +95,42 @@ impl Peers {
         self.python.agents().iter().chain(self.javascript.agents())
     }
 
+    /// The first agent of each SDK, to which its host leads.
+    pub(super) fn firsts(&self) -> impl Iterator<Item = &Agent> {
+        [&self.python, &self.javascript].into_iter().filter_map(|it| it.agents().first())
+    }
+
+    /// Takes an agent in by the URL of its host, in a directory of its own, and runs a step by it.
+    ///
+    /// # Errors
+    /// When its host does not lead to it, or the run does not complete.
+    pub(super) fn alone(&self, agent: &Agent, text: &str) -> Result<Called> {
+        let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let host = agent.url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+        let convoke = |arguments: &[&str]| {
+            let mut command = process::command_at(&self.convoke);
+            command.arg("--data").arg(folder.path().join("data")).arg("--json").args(arguments);
+            let output = command.output().context("cannot start convoke")?;
+            read(&output, 0)
+                .with_context(|| format!("`convoke {}` went wrong", arguments.join(" ")))
+        };
+        let added = convoke(&["agents", "add", &host, "--name", "it", "--approve"])?;
+        if added.one()?["agents"][0]["outcome"] != "added" {
+            bail!("{host} was not taken in: {:#}", added.one()?);
+        }
+        let shown = convoke(&["agents", "show", "it"])?;
+        if shown.one()?["card"]["name"] != agent.name.as_str() {
+            bail!("{host} leads to another agent than {}: {:#}", agent.name, shown.one()?);
+        }
+        let file = folder.path().join("w.yaml");
+        let step = json!({"agent": "it", "message": text});
+        let workflow = json!({"convoke": 1, "name": "w", "steps": {"a": step}});
+        fs::write(&file, workflow.to_string())
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        let file = file.to_str().context("the temporary folder's name is no text")?;
+        convoke(&["run", file])
+    }
+
     /// What the agents logged, each process under its first agent's name.
     ///
     /// # Errors

@@ -161,6 +161,7 @@ impl AgentsCommand {
             | Self::Show { .. }
             | Self::Diff { .. }
             | Self::Lint { .. }
+            | Self::Login { .. }
             | Self::Export { .. }
             | Self::Policy { file: None }
             | Self::Apply { dry_run: true, .. }
@@ -178,7 +179,6 @@ impl AgentsCommand {
             | Self::Refresh { .. }
             | Self::Probe { .. }
             | Self::Policy { .. }
-            | Self::Login { .. }
             | Self::Remove { .. } => false,
         }
     }

@@ -35,9 +35,7 @@ pub(crate) async fn run(args: &Args, asked: &AgentsArgs) -> Result<Exit, Failure
         AgentsCommand::Search { words, find } => {
             finding::search(args, directory, words, find).await
         }
-        AgentsCommand::Show { name, extended: true } => {
-            extended::show(args, directory.place("`agents show --extended`")?, name).await
-        }
+        AgentsCommand::Show { name, extended: true } => extended::show(args, directory, name).await,
         AgentsCommand::Show { name, extended: false } => showing::show(args, directory, name).await,
         AgentsCommand::Approve { decision, review_by } => {
             deciding::approve(args, directory, decision, *review_by).await
@@ -56,15 +54,13 @@ pub(crate) async fn run(args: &Args, asked: &AgentsArgs) -> Result<Exit, Failure
         AgentsCommand::Refresh { names, dry_run } => {
             taking::refresh(args, directory, names, *dry_run).await
         }
-        AgentsCommand::Probe { names } => {
-            probing::probe(args, directory.place("`agents probe`")?, names).await
-        }
+        AgentsCommand::Probe { names } => probing::probe(args, directory, names).await,
         AgentsCommand::Diff { name, from, to } => {
             looking::diff(args, directory, name, *from, *to).await
         }
         AgentsCommand::Export { names } => looking::export(args, directory, names).await,
         AgentsCommand::Policy { file } => deciding::policy(args, directory, file.as_deref()).await,
-        AgentsCommand::Login { name } => login::run(directory.place("`agents login`")?, name).await,
+        AgentsCommand::Login { name } => login::run(directory.place_of_login(name)?, name).await,
         AgentsCommand::Remove { name } => deciding::remove(args, directory, name).await,
         AgentsCommand::Lint { what } => looking::lint(args, directory, what).await,
     }

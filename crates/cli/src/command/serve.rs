@@ -10,7 +10,7 @@ use server::{
     Settings, access::Tokens,
 };
 use store::AccountId;
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -29,7 +29,8 @@ use crate::{
 pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure> {
     let (config, _) = Config::load(serve)?;
     let folder = open(&config.workflows)?;
-    if folder.workflows().is_empty() && config.delegation == Delegation::Off {
+    let has_other_skills = config.delegation != Delegation::Off || config.find_agents;
+    if folder.workflows().is_empty() && !has_other_skills {
         let path = shown(&config.workflows);
         eprintln!("there is no workflow in {path}: every Message will be rejected");
     }
@@ -56,10 +57,12 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
         folder.workflows().len(),
         shown(&config.workflows)
     );
+    let prober = place.prober(config.evidence).await?;
     let stop = CancellationToken::new();
     let orchestrator = Orchestrator::new(Parts {
         executor,
         registry,
+        prober: prober.with_message(config.probe_message.as_deref()),
         offering: Offering::Folder(folder),
         public_url,
         push: place.push()?,
@@ -68,9 +71,6 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
         stop: stop.clone(),
     })
     .map_err(failure)?;
-    // Ends with this function: a probe that is given up was none.
-    let mut probing = JoinSet::new();
-    probing.spawn(place.prober(config.evidence).await?.run());
     let mut serving = std::pin::pin!(server::serve(listener, orchestrator, stop.clone()));
     let served = tokio::select! {
         served = &mut serving => served,
@@ -93,6 +93,7 @@ fn settings(config: &Config) -> Settings {
         hosts: Hosts::new(config.allowed_hosts.iter().map(String::as_str)),
         remember: config.remember,
         delegation: config.delegation.clone(),
+        find_agents: config.find_agents,
         declared: config.declared.clone(),
         older_versions: config.older_versions,
         publish: config.publish,

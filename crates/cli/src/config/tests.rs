@@ -4,7 +4,7 @@ use super::*;
 use crate::failure::Exit;
 
 /// Every setting: its key, its default, another value as it is written in a file, and in the environment or a flag.
-const SETTINGS: [(&str, &str, &str, &str); 39] = [
+const SETTINGS: [(&str, &str, &str, &str); 41] = [
     ("listen", "127.0.0.1:8100", "127.0.0.1:1", "127.0.0.1:2"),
     ("insecure", "false", "true", "false"),
     ("auth.api_keys", "false", "true", "false"),
@@ -18,6 +18,7 @@ const SETTINGS: [(&str, &str, &str, &str); 39] = [
     ("public_url", "None", "http://one.example", "http://two.example"),
     ("allowed_hosts", "[]", "[one.example, two.example]", "three.example, [::1]"),
     ("delegate", "Off", "on", "echo"),
+    ("find_agents", "false", "true", "false"),
     ("capabilities.streaming", "true", "false", "true"),
     ("capabilities.push_notifications", "true", "false", "true"),
     ("extensions.required", "[]", "[urn:one, urn:two]", "urn:three, https://x.example/ext"),
@@ -39,6 +40,7 @@ const SETTINGS: [(&str, &str, &str, &str); 39] = [
     ("evidence.stale_after", "900s", "1s", "2s"),
     ("evidence.window", "2592000s", "1s", "2s"),
     ("evidence.at_once", "16", "1", "2"),
+    ("evidence.probe_message", "None", "one", "two"),
     ("schedules.account", "None", "one", "two"),
     ("limits.body_bytes", "16777216", "1", "2"),
     ("limits.body_timeout", "30s", "1ms", "2ms"),
@@ -58,6 +60,7 @@ fn shown(config: &Config, key: &str) -> String {
         workflows,
         allowed_hosts,
         delegation,
+        find_agents,
         declared,
         publish,
         runs,
@@ -68,6 +71,7 @@ fn shown(config: &Config, key: &str) -> String {
         older_versions,
         evidence,
         schedule_account,
+        probe_message,
     } = config;
     match key {
         "listen" => listen.to_string(),
@@ -86,6 +90,7 @@ fn shown(config: &Config, key: &str) -> String {
         "public_url" => format!("{:?}", public_url.as_ref().map(Url::as_str)),
         "workflows" => workflows.display().to_string(),
         "allowed_hosts" => format!("{allowed_hosts:?}"),
+        "find_agents" => find_agents.to_string(),
         "delegate" => format!("{delegation:?}"),
         "capabilities.streaming" => declared.streaming.to_string(),
         "capabilities.push_notifications" => declared.push_notifications.to_string(),
@@ -96,15 +101,23 @@ fn shown(config: &Config, key: &str) -> String {
         "runs.queue" => runs.queue.to_string(),
         "messages.remember" => format!("{remember:?}"),
         _ if key.starts_with("push.") => shown_of_push(push, callbacks, key),
-        "evidence.interval" => format!("{:?}", evidence.interval),
-        "evidence.stale_after" => format!("{:?}", evidence.stale_after),
-        "evidence.window" => format!("{:?}", evidence.window),
-        "evidence.at_once" => evidence.at_once.to_string(),
+        "evidence.probe_message" => format!("{probe_message:?}"),
+        _ if key.starts_with("evidence.") => shown_of_evidence(evidence, key),
         "schedules.account" => format!("{schedule_account:?}"),
         "limits.body_bytes" => limits.max_body_bytes.to_string(),
         "limits.body_timeout" => format!("{:?}", limits.body_timeout),
         "limits.keep_alive" => format!("{:?}", limits.keep_alive),
         "limits.card_max_age" => format!("{:?}", limits.card_max_age),
+        _ => panic!("`{key}` is not shown here"),
+    }
+}
+
+fn shown_of_evidence(evidence: &EvidenceSettings, key: &str) -> String {
+    match key {
+        "evidence.interval" => format!("{:?}", evidence.interval),
+        "evidence.stale_after" => format!("{:?}", evidence.stale_after),
+        "evidence.window" => format!("{:?}", evidence.window),
+        "evidence.at_once" => evidence.at_once.to_string(),
         _ => panic!("`{key}` is not shown here"),
     }
 }

@@ -5,14 +5,14 @@ use std::time::Duration;
 use document::Source;
 use http::{Method, StatusCode};
 use jiff::Timestamp;
-use protocol::outbound::Outbound;
+use protocol::{outbound::Outbound, v1::AgentCard};
 use registry::{ApplyOptions, Curation, Difference, Facet, Policy, Query, Record, Report};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use server::directory::wire::{
     AddIn, DecisionIn, EvidenceOut, LintIn, LintOut, LintedOut, Listed, PolicyIn, PolicySetOut,
-    ProblemOut, PublishIn, PublishedOut, RecordOut, RefreshIn, RemovedOut, StandingOut, TagsIn,
-    TagsOut,
+    ProbeIn, ProbedOut, ProbesOut, ProblemOut, PublishIn, PublishedOut, RecordOut, RefreshIn,
+    RemovedOut, StandingOut, TagsIn, TagsOut,
 };
 use url::Url;
 
@@ -44,7 +44,17 @@ impl Remote {
             return Err(Failure::usage(format!("--server {url} is not the URL of a server")));
         }
         let key = match (&args.bearer_env, std::env::var(args.variable())) {
-            (_, Ok(key)) if !key.is_empty() => Some(key),
+            (_, Ok(key)) if !key.trim_end().is_empty() => {
+                let key = key.trim_end().to_owned();
+                if key.chars().any(|char| char.is_control() || char.is_whitespace()) {
+                    return Err(Failure::usage(format!(
+                        "the environment variable {} holds no key: there is a space, a line break or a control \
+                         character within; set it to the key alone",
+                        args.variable()
+                    )));
+                }
+                Some(key)
+            }
             (Some(variable), _) => {
                 let problem =
                     format!("--bearer-env {variable}: there is no such variable, or nothing in it");
@@ -116,6 +126,16 @@ impl Remote {
     pub(super) async fn refresh(&self, names: &[String], dry_run: bool) -> Result<Report, Failure> {
         let asked = RefreshIn { names: names.to_vec(), dry_run };
         self.post(self.at(&["agents:refresh"])?, &asked).await
+    }
+
+    pub(super) async fn probe(&self, names: &[String]) -> Result<Vec<ProbedOut>, Failure> {
+        let asked = ProbeIn { names: names.to_vec() };
+        let probed: ProbesOut = self.post(self.at(&["agents:probe"])?, &asked).await?;
+        Ok(probed.agents)
+    }
+
+    pub(super) async fn extended_card(&self, name: &str) -> Result<AgentCard, Failure> {
+        self.get(self.at(&["agents", name, "extended"])?).await
     }
 
     pub(super) async fn decide(

@@ -1,4 +1,5 @@
 use std::io::Write;
+use std::path::Path;
 
 use insta::assert_snapshot;
 
@@ -17,7 +18,7 @@ fn file_of(bytes: usize) -> tempfile::NamedTempFile {
     file
 }
 
-fn refusal_of_file(path: &std::path::Path) -> String {
+fn refusal_of_file(path: &Path) -> String {
     let problems = Source::read(path, &Limits::default()).expect_err("the file should be refused");
     problems.to_string().replace(&path.display().to_string(), "PATH")
 }
@@ -66,6 +67,24 @@ fn a_missing_file_and_a_folder_are_explained() {
       × `PATH` cannot be read: it is a folder
       help: name a file inside it
     ");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_refused_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pipe, socket) = (folder.path().join("pipe"), folder.path().join("socket"));
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let refused = [pipe.as_path(), &socket, Path::new("/dev/zero")].map(refusal_of_file);
+    assert_snapshot!(refused[0], @"
+    file::unreadable
+
+      × `PATH` cannot be read: it is a pipe, a socket or a device
+      help: write what comes out of it into a file; where a command takes `-`, that is stdin
+    ");
+    assert!(refused.iter().all(|told| *told == refused[0]), "{refused:?}");
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Driver {
     fn skill(&self, step: &StepId) -> Option<String> {
         let at = self.run.shape().find(step)?;
         match &self.plan.workflow.steps[at.position()].selector {
-            Selector::Match { skill, .. } => skill.clone(),
+            Selector::Match(asked) => asked.skill.clone(),
             Selector::Url(_) | Selector::SameAs(_) => None,
         }
     }

@@ -1,20 +1,12 @@
 //! The agents that come into question for a selector.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use protocol::card::interfaces_spoken;
-use registry::{Agent, Index, Tier};
+use registry::{Agent, Index};
 
-/// What a selector asks of an agent.
-#[derive(Clone, Copy)]
-pub(super) struct Filter<'a> {
-    pub(super) name: Option<&'a str>,
-    pub(super) skill: Option<&'a str>,
-    pub(super) tags: &'a [String],
-    pub(super) min_evidence: Option<Tier>,
-}
+use crate::criteria::Criteria;
 
 /// An agent that fits the selector, or at least a part of it.
 pub(super) struct Candidate<'a> {
@@ -39,10 +31,10 @@ impl Candidate<'_> {
     }
 }
 
-/// Every agent that passes at least one of the filters, by name. The file's own agents hide those
-/// of the registry with their names.
+/// Every agent that meets at least one of the conditions that agents are found by, by name. The file's own agents hide
+/// those of the registry with their names.
 pub(super) fn candidates<'a>(
-    filter: Filter<'_>,
+    asked: &Criteria,
     index: &'a Index,
     inline: &'a [Arc<Agent>],
 ) -> Vec<Candidate<'a>> {
@@ -50,70 +42,20 @@ pub(super) fn candidates<'a>(
     let mut add = |agent: &'a Arc<Agent>| {
         found.entry(&agent.name).or_insert(agent);
     };
-    inline.iter().filter(|agent| filter.lacks(agent).len() < filter.len()).for_each(&mut add);
-    let of_registry = filter.name.filter(|name| !inline.iter().any(|agent| agent.name == *name));
+    inline.iter().filter(|agent| asked.touches(agent)).for_each(&mut add);
+    let name = asked.name.as_deref();
+    let of_registry = name.filter(|name| !inline.iter().any(|agent| agent.name == *name));
     of_registry.into_iter().filter_map(|name| index.by_name(name)).for_each(&mut add);
-    filter.skill.into_iter().flat_map(|skill| index.by_skill(skill)).for_each(&mut add);
-    filter.tags.iter().flat_map(|tag| index.by_tag(tag)).for_each(&mut add);
+    asked.skill.iter().flat_map(|skill| index.by_skill(skill)).for_each(&mut add);
+    let tags = asked.tags.iter().chain(&asked.any_tags);
+    tags.flat_map(|tag| index.by_tag(tag)).for_each(&mut add);
+    if let Some(provider) = &asked.provider {
+        let by_provider = Criteria { provider: Some(provider.clone()), ..Criteria::default() };
+        index.iter().filter(|agent| by_provider.touches(agent)).for_each(&mut add);
+    }
     let candidate = |agent| {
-        let (lacks, unseen) = (filter.lacks(agent), filter.unseen(agent));
+        let (lacks, unseen) = (asked.lacks(agent), asked.unseen(agent));
         Candidate { agent, lacks, unseen }
     };
     found.into_values().map(candidate).collect()
-}
-
-impl Filter<'_> {
-    /// How many conditions there are.
-    fn len(&self) -> usize {
-        usize::from(self.name.is_some()) + usize::from(self.skill.is_some()) + self.tags.len()
-    }
-
-    /// Each condition the agent does not meet.
-    fn lacks(&self, agent: &Agent) -> Vec<String> {
-        let mut lacks = Vec::new();
-        if self.name.is_some_and(|name| !is_named(agent, name)) {
-            lacks.push("has another name".to_owned());
-        }
-        if let Some(skill) =
-            self.skill.filter(|skill| !agent.card.skills.iter().any(|own| own.id == **skill))
-        {
-            lacks.push(format!("has no skill `{skill}`"));
-        }
-        if !self.tags.is_empty() {
-            let tags = agent.all_tags();
-            let missing = self.tags.iter().filter(|tag| !tags.contains(&tag.trim().to_lowercase()));
-            lacks.extend(missing.map(|tag| format!("has no tag `{tag}`")));
-        }
-        lacks
-    }
-
-    /// What was seen of an agent instead of the evidence that is wanted.
-    fn unseen(&self, agent: &Agent) -> Option<String> {
-        let wanted = self.min_evidence.filter(|wanted| agent.tier < Some(*wanted))?;
-        Some(match &agent.seen {
-            Some(seen) => format!("is not {wanted}: {seen}"),
-            None => {
-                format!("is not {wanted}: it was not looked at yet; `convoke agents probe` does")
-            }
-        })
-    }
-}
-
-fn is_named(agent: &Agent, name: &str) -> bool {
-    let same = |own: &String| own.trim().to_lowercase() == name.trim().to_lowercase();
-    same(&agent.name) || agent.aliases.iter().any(same)
-}
-
-impl fmt::Display for Filter<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = Vec::new();
-        parts.extend(self.name.map(|name| format!("name `{name}`")));
-        parts.extend(self.skill.map(|skill| format!("skill `{skill}`")));
-        if !self.tags.is_empty() {
-            let tags: Vec<String> = self.tags.iter().map(|tag| format!("`{tag}`")).collect();
-            parts.push(format!("tags {}", tags.join(", ")));
-        }
-        parts.extend(self.min_evidence.map(|tier| format!("at least {tier}")));
-        f.write_str(&parts.join(", "))
-    }
 }

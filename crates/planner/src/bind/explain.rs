@@ -1,11 +1,14 @@
 //! Says in words why agents were not chosen.
 
+use std::time::Duration;
+
 use document::nearest;
 use protocol::card::interfaces_spoken;
-use registry::{Agent, Curation, Index};
+use registry::{Agent, Curation, Index, Tier};
 
-use super::candidates::{Candidate, Filter};
+use super::candidates::Candidate;
 use super::{Problem, rank};
+use crate::criteria::{Criteria, Preference};
 use crate::plan::Lost;
 
 /// What an agent must speak to be called.
@@ -16,25 +19,29 @@ pub(super) const SPOKEN: &str = "an agent is called through an interface of A2A 
 const MAX_EXPLAINED: usize = 20;
 
 /// Why each candidate but the winner was not chosen: those that fit best first.
-pub(super) fn lost(candidates: &[Candidate<'_>], winner: &Candidate<'_>) -> Vec<Lost> {
+pub(super) fn lost(
+    asked: &Criteria,
+    candidates: &[Candidate<'_>],
+    winner: &Candidate<'_>,
+) -> Vec<Lost> {
     let others: Vec<&Candidate<'_>> =
         candidates.iter().filter(|it| it.agent.name != winner.agent.name).collect();
-    explained(others, |candidate| {
-        reason(candidate).unwrap_or_else(|| outranked(candidate.agent, winner.agent))
+    explained(asked, others, |candidate| {
+        reason(candidate).unwrap_or_else(|| outranked(asked, candidate.agent, winner.agent))
     })
 }
 
 /// Why nothing fits, with every candidate.
 pub(super) fn nothing_fits(
-    filter: Filter<'_>,
+    asked: &Criteria,
     candidates: &[Candidate<'_>],
     index: &Index,
 ) -> Problem {
     if candidates.is_empty() {
-        return no_candidates(filter, index);
+        return no_candidates(asked, index);
     }
     let reasons =
-        explained(candidates.iter().collect(), |candidate| reason(candidate).unwrap_or_default());
+        explained(asked, candidates.iter().collect(), |it| reason(it).unwrap_or_default());
     let help: Vec<String> =
         reasons.iter().map(|lost| format!("`{}` {}", lost.agent, lost.why)).collect();
     let message = match candidates.len() {
@@ -44,7 +51,7 @@ pub(super) fn nothing_fits(
     Problem { message, help: help.join("\n") }
 }
 
-fn no_candidates(filter: Filter<'_>, index: &Index) -> Problem {
+fn no_candidates(asked: &Criteria, index: &Index) -> Problem {
     let message = "there are no candidates".to_owned();
     if index.is_empty() {
         let help = "the registry is empty: add an agent with `convoke agents add URL --approve`, \
@@ -52,15 +59,16 @@ fn no_candidates(filter: Filter<'_>, index: &Index) -> Problem {
         return Problem { message, help: help.to_owned() };
     }
     let mut hints = Vec::new();
-    if let Some(name) = filter.name {
+    if let Some(name) = &asked.name {
         hints.push(hint("agent", name, nearest(name, sorted(index.names()))));
     }
-    if let Some(skill) = filter.skill {
+    if let Some(skill) = &asked.skill {
         hints.push(hint("skill", skill, nearest(skill, sorted(index.skills()))));
     }
-    for tag in filter.tags {
+    for tag in asked.tags.iter().chain(&asked.any_tags) {
         hints.push(hint("tag", tag, nearest(tag, sorted(index.tags()))));
     }
+    hints.extend(asked.provider.as_ref().map(|provider| hint("provider", provider, None)));
     Problem { message, help: hints.join("\n") }
 }
 
@@ -79,10 +87,11 @@ fn sorted<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 fn explained(
+    asked: &Criteria,
     mut candidates: Vec<&Candidate<'_>>,
     why: impl Fn(&Candidate<'_>) -> String,
 ) -> Vec<Lost> {
-    candidates.sort_by_key(|candidate| (candidate.lacks.len(), rank(candidate.agent)));
+    candidates.sort_by_key(|candidate| (candidate.lacks.len(), rank(candidate.agent, asked)));
     let hidden = candidates.len().saturating_sub(MAX_EXPLAINED);
     let shown = candidates.iter().take(MAX_EXPLAINED);
     let mut lost: Vec<Lost> = shown
@@ -134,9 +143,19 @@ pub(super) fn not_spoken(agent: &Agent) -> String {
     }
 }
 
-fn outranked(agent: &Agent, winner: &Agent) -> String {
+fn outranked(asked: &Criteria, agent: &Agent, winner: &Agent) -> String {
+    let latency = |agent: &Agent| agent.latency(asked.skill.as_deref());
+    let tier = |agent: &Agent| agent.tier.map_or("not proven to be there", Tier::as_str);
     if agent.curation != winner.curation {
         format!("fits, but is {}", agent.curation)
+    } else if asked.prefer == Preference::Evidence && agent.tier != winner.tier {
+        format!("fits, but `{}` is {}, and it is {}", winner.name, tier(winner), tier(agent))
+    } else if asked.prefer == Preference::Latency && latency(agent) != latency(winner) {
+        let millis = |time: Duration| format!("{} ms", time.as_millis());
+        let own = latency(agent)
+            .map_or("of it nothing is known".to_owned(), |it| format!("it needs {}", millis(it)));
+        let best = latency(winner).map(millis).unwrap_or_default();
+        format!("fits, but `{}` needs {best} in the middle, and {own}", winner.name)
     } else if agent.priority != winner.priority {
         format!(
             "fits, but `{}` has the higher priority ({} over {})",

@@ -282,10 +282,10 @@ fn evidence_that_is_wanted_and_was_not_seen_excludes_an_agent_whatever_its_prior
     let steps = "  a: {agent: {tags: [hotels], min_evidence: conformant}}\n";
     let mut agents = travel();
     agents[1].priority = 9;
-    agents[1].tier = Some(registry::Tier::Valid);
+    agents[1].tier = Some(Tier::Valid);
     let none = bound(steps, agents.clone()).unwrap_err();
     assert!(none.contains("`hotels-b` is not conformant: it was not looked at yet"), "{none}");
-    for tier in [registry::Tier::Conformant, registry::Tier::Proven] {
+    for tier in [Tier::Conformant, Tier::Proven] {
         agents[0].tier = Some(tier);
         let plan = bound(steps, agents.clone()).unwrap();
         assert_eq!(plan.bindings[0].agent, "hotels-b");
@@ -304,7 +304,138 @@ fn what_the_directory_saw_counts_for_a_workflow_s_own_agent_with_the_same_card()
     let mut known = agent("hotels-a", "book_hotel", &["hotels"]);
     let fetched = BTreeMap::from([("http://hotels-a.example".to_owned(), known.clone())]);
     assert!(bind(Arc::clone(&workflow), &index([known.clone()]), &fetched).is_err());
-    known.tier = Some(registry::Tier::Proven);
+    known.tier = Some(Tier::Proven);
     let plan = bind(workflow, &index([known]), &fetched).unwrap();
     assert_eq!(plan.bindings[0].agent, "mine");
+}
+
+fn at(tier: Tier, services: &[(Option<&str>, usize, u64)]) -> registry::Seen {
+    let time = "2026-01-01T00:00:00Z";
+    let mut seen: registry::Seen = serde_json::from_value(json!({
+        "tier": tier, "last": tier, "was": null, "since": time, "why": "", "at": time,
+        "fresh_until": time, "is_stale": false,
+    }))
+    .unwrap();
+    let service = |(skill, completed, millis): &(Option<&str>, usize, u64)| registry::Service {
+        skill: skill.map(str::to_owned),
+        completed: *completed,
+        failed: 0,
+        median: Some(Duration::from_millis(*millis)),
+    };
+    seen.services = services.iter().map(service).collect();
+    seen
+}
+
+/// Who is chosen, and why nobody else.
+fn chosen(selector: &str, agents: &[Agent]) -> String {
+    let bind = || bound(&format!("  a: {{agent: {{{selector}}}}}\n"), agents.to_vec()).unwrap();
+    let plan = bind();
+    let stored = |plan: &Plan| serde_json::to_value(plan).unwrap();
+    assert_eq!(stored(&plan), stored(&bind()), "the same snapshot makes the same plan");
+    let lost = plan.bindings[0].lost.iter().map(|lost| format!("\n{}: {}", lost.agent, lost.why));
+    format!("{}{}", plan.bindings[0].agent, lost.collect::<String>())
+}
+
+#[test]
+fn a_step_says_what_decides_between_agents_that_fit() {
+    let hotel = |name: &str| agent(name, "book_hotel", &["hotels"]);
+    let seen = |tier, services: &[_]| Some(Arc::new(at(tier, services)));
+    let agents = [
+        Agent {
+            priority: 9,
+            tier: Some(Tier::Valid),
+            seen: seen(Tier::Valid, &[(Some("book_hotel"), 3, 300), (None, 1, 10)]),
+            ..hotel("dear")
+        },
+        Agent {
+            tier: Some(Tier::Proven),
+            seen: seen(Tier::Proven, &[(Some("book_hotel"), 1, 200), (Some("other"), 5, 900)]),
+            ..hotel("proven")
+        },
+        Agent { priority: 1, tier: Some(Tier::Proven), ..hotel("proven-too") },
+    ];
+    insta::assert_snapshot!(chosen("tags: [hotels]", &agents), @"
+    dear
+    proven-too: fits, but `dear` has the higher priority (9 over 1)
+    proven: fits, but `dear` has the higher priority (9 over 0)
+    ");
+    assert_eq!(
+        chosen("tags: [hotels], prefer: priority", &agents),
+        chosen("tags: [hotels]", &agents)
+    );
+    insta::assert_snapshot!(chosen("tags: [hotels], prefer: evidence", &agents), @"
+    proven-too
+    proven: fits, but `proven-too` has the higher priority (1 over 0)
+    dear: fits, but `proven-too` is proven, and it is valid
+    ");
+    insta::assert_snapshot!(chosen("skill: book_hotel, prefer: latency", &agents), @"
+    proven
+    dear: fits, but `proven` needs 200 ms in the middle, and it needs 300 ms
+    proven-too: fits, but `proven` needs 200 ms in the middle, and of it nothing is known
+    ");
+    // Without a skill: what was asked for none, else what was asked for most.
+    assert!(chosen("tags: [hotels], prefer: latency", &agents).starts_with("dear\nproven: "));
+    // What may be bound at all comes first.
+    let mut retired = agents.clone();
+    retired[1].curation = Curation::Deprecated;
+    assert!(chosen("skill: book_hotel, prefer: latency", &retired).starts_with("dear\n"));
+}
+
+#[test]
+fn each_condition_of_a_selector_leaves_out_who_does_not_meet_it() {
+    let mut best = agent("a-best", "book", &["hotels", "spa"]);
+    best.signed = registry::Signed::Trusted;
+    let mut card = (*best.card).clone();
+    card.provider = Some(protocol::v1::AgentProvider {
+        organization: "Acme Travel".to_owned(),
+        ..Default::default()
+    });
+    let capabilities = card.capabilities.get_or_insert_default();
+    capabilities.push_notifications = Some(true);
+    capabilities
+        .extensions
+        .push(protocol::v1::AgentExtension { uri: "urn:x:v1".to_owned(), ..Default::default() });
+    card.skills[0].input_modes = vec!["text/csv".to_owned(), "image/*".to_owned()];
+    card.skills[0].output_modes = vec!["application/pdf".to_owned()];
+    best.card = Arc::new(card);
+    let mut other = agent("other", "book", &["hotels"]);
+    other.priority = 9;
+    let mut card = (*other.card).clone();
+    card.capabilities.get_or_insert_default().streaming = Some(false);
+    other.card = Arc::new(card);
+    let agents = [best, other];
+    let one = |condition: &str| {
+        let told = chosen(&format!("tags: [hotels], {condition}"), &agents);
+        assert!(told.starts_with("a-best\nother: "), "{condition}: {told}");
+        told.replace("a-best\nother: ", "")
+    };
+    let told = [
+        one("any_tags: [Spa, pool]"),
+        one("provider: acme travel"),
+        one("input_modes: [text/csv, 'image/png; q=1']"),
+        one("output_modes: [Application/PDF]"),
+        one("requires: [streaming, push_notifications, 'urn:x:v1']"),
+        one("signed: true"),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @"
+    has none of the tags `Spa`, `pool`
+    is not of `acme travel`
+    does not take `text/csv` and does not take `image/png; q=1`
+    does not give `Application/PDF`
+    does not declare `streaming` and does not declare `push_notifications` and does not declare `urn:x:v1`
+    has no trusted signature (unsigned)
+    ");
+    // Where a skill is asked for, its modes count.
+    assert!(chosen("tags: [hotels], input_modes: [text/plain]", &agents).starts_with("other\n"));
+    let narrow = bound(
+        "  a: {agent: {skill: book, name: a-best, input_modes: [text/plain]}}\n",
+        agents.clone(),
+    );
+    assert!(narrow.unwrap_err().contains("does not take `text/plain`"));
+    // Agents are found by a provider and by one of several tags alone, too.
+    for alone in ["provider: ACME travel", "any_tags: [spa]"] {
+        assert_eq!(chosen(alone, &agents), "a-best");
+    }
+    let none = bound("  a: {agent: {provider: Nobody}}\n", agents).unwrap_err();
+    assert!(none.contains("the registry knows no provider `Nobody`"), "{none}");
 }

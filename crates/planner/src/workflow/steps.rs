@@ -2,18 +2,15 @@
 
 use std::collections::HashSet;
 
-use document::{Diagnostic, Entry, Node, Span, Value};
-use registry::Tier;
+use document::{Entry, Node, Span, Value};
 
 use super::decoder::Fields;
 use super::values::Reading;
 use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output};
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
-use crate::step::{OnError, Retry, Selector, Step};
+use crate::step::{OnError, Retry, Step};
 
 const KEYS: [&str; 7] = ["agent", "message", "needs", "when", "on_error", "retry", "timeout"];
-const SELECTOR_KEYS: [&str; 6] = ["name", "skill", "tags", "min_evidence", "url", "same_as"];
-
 const ON_ERROR: [(&str, OnError); 3] = [
     ("fail", OnError::Fail),
     ("continue", OnError::Continue),
@@ -148,95 +145,6 @@ impl<'n> Checker<'_, 'n> {
             }
         }
         needs
-    }
-
-    fn agent(
-        &mut self,
-        step: usize,
-        fields: Fields<'n>,
-        entry: &'n Entry,
-        what: &str,
-        edges: &mut Edges,
-    ) -> Option<Selector> {
-        let Some(node) = fields.get("agent") else {
-            if entry.value.as_mapping().is_some() {
-                self.decoder.missing(
-                    entry.key_span,
-                    what,
-                    "agent",
-                    "say who serves it, as in `agent: {tags: [travel]}`",
-                );
-            }
-            return None;
-        };
-        if node.as_str().is_some() {
-            let name = self.decoder.name(node, &format!("`agent` of {what}"))?;
-            let (skill, tags, min_evidence) = (None, Vec::new(), None);
-            return Some(Selector::Match { name: Some(name), skill, tags, min_evidence });
-        }
-        if node.as_mapping().is_none() {
-            self.decoder.expected(node, &format!("`agent` of {what}"), "a name or a mapping");
-            return None;
-        }
-        self.selector(step, node, what, edges)
-    }
-
-    fn selector(
-        &mut self,
-        step: usize,
-        node: &'n Node,
-        what: &str,
-        edges: &mut Edges,
-    ) -> Option<Selector> {
-        let problems = self.decoder.problems.len();
-        let fields = self.decoder.fields(node, &format!("`agent` of {what}"), &SELECTOR_KEYS);
-        let entries = node.as_mapping().unwrap_or_default();
-        let alone = entries.iter().find(|entry| entry.key == "url" || entry.key == "same_as");
-        if let (Some(alone), true) = (alone, entries.len() > 1) {
-            let message = format!("`{}` names one agent already", alone.key);
-            self.decoder.invalid(alone.key_span, message, "take the other keys of `agent` away");
-            return None;
-        }
-        if let Some(node) = fields.get("url") {
-            return self.url(node, what).map(Selector::Url);
-        }
-        if let Some(node) = fields.get("same_as") {
-            let name = self.decoder.string(node, &format!("`same_as` of {what}"))?;
-            let from = self.find_step(&name, node.span)?;
-            edges.add(from, step, Reason { kind: ReasonKind::SameAs, span: node.span });
-            return Some(Selector::SameAs(from));
-        }
-        let selector = self.matching(fields, what);
-        // A key that is wrong was reported, and may be what should have selected.
-        let is_sound = self.decoder.problems.len() == problems;
-        if selector.is_none() && is_sound {
-            let message = format!("`agent` of {what} selects no agent");
-            let problem =
-                Diagnostic::error("workflow::empty-selector", message).at(node.head_span(), "");
-            self.decoder
-                .report(problem.help("give a name, a skill, tags, a url or `same_as: STEP`"));
-        }
-        selector
-    }
-
-    fn matching(&mut self, fields: Fields<'n>, what: &str) -> Option<Selector> {
-        let mut named = |key: &str| {
-            self.decoder.name(fields.get(key)?, &format!("`{key}` of the agent of {what}"))
-        };
-        let (name, skill) = (named("name"), named("skill"));
-        let mut tags = Vec::new();
-        if let Some(node) = fields.get("tags") {
-            let list = format!("`tags` of the agent of {what}");
-            for (_, item) in self.decoder.strings(node, &list) {
-                tags.extend(self.decoder.name(item, &format!("a tag of the agent of {what}")));
-            }
-        }
-        let min_evidence = fields.get("min_evidence").and_then(|node| {
-            let tiers = Tier::ALL.map(|tier| (tier.as_str(), tier));
-            self.decoder.one_of(node, &format!("`min_evidence` of the agent of {what}"), &tiers)
-        });
-        let selects = name.is_some() || skill.is_some() || !tags.is_empty();
-        selects.then_some(Selector::Match { name, skill, tags, min_evidence })
     }
 
     /// Reads `outputs`, and the steps they read.

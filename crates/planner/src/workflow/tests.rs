@@ -3,8 +3,9 @@ use std::time::Duration;
 use document::{Source, Style, render};
 
 use super::*;
+use crate::criteria::{Criteria, Preference};
 use crate::limits::OnConflict;
-use crate::step::{ErrorClass, Jitter};
+use crate::step::{ErrorClass, Jitter, Selector};
 
 mod bad;
 mod level;
@@ -198,20 +199,20 @@ fn every_kind_of_selector_is_read() {
             .selector
             .clone()
     };
-    let matching = |name: Option<&str>, skill: Option<&str>, tags: &[&str]| Selector::Match {
-        name: name.map(str::to_owned),
-        skill: skill.map(str::to_owned),
-        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
-        min_evidence: None,
+    let matching = |name: Option<&str>, skill: Option<&str>, tags: &[&str]| {
+        Selector::Match(Criteria {
+            name: name.map(str::to_owned),
+            skill: skill.map(str::to_owned),
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            ..Criteria::default()
+        })
     };
     assert_eq!(agent("x"), matching(Some("x"), None, &[]));
     for tier in registry::Tier::ALL {
-        let Selector::Match { min_evidence, .. } =
-            agent(&format!("{{name: x, min_evidence: {tier}}}"))
-        else {
+        let Selector::Match(asked) = agent(&format!("{{name: x, min_evidence: {tier}}}")) else {
             panic!("it is by name")
         };
-        assert_eq!(min_evidence, Some(tier));
+        assert_eq!(asked.min_evidence, Some(tier));
     }
     assert_eq!(
         agent("{name: x, skill: s, tags: [t, u]}"),
@@ -222,6 +223,29 @@ fn every_kind_of_selector_is_read() {
         Selector::Url("https://x.example".to_owned())
     );
     assert_eq!(agent("{same_as: z}"), Selector::SameAs(0));
+    let all = "{any_tags: [a, b], provider: p, input_modes: [text/csv], output_modes: [image/png], \
+               requires: [streaming, push_notifications, 'urn:x'], signed: true, prefer: latency}";
+    let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let expected = Criteria {
+        any_tags: texts(&["a", "b"]),
+        provider: Some("p".to_owned()),
+        input_modes: texts(&["text/csv"]),
+        output_modes: texts(&["image/png"]),
+        requires: texts(&["streaming", "push_notifications", "urn:x"]),
+        signed: true,
+        prefer: Preference::Latency,
+        ..Criteria::default()
+    };
+    assert_eq!(agent(all), Selector::Match(expected));
+}
+
+#[test]
+fn a_selector_of_an_older_journal_is_read_as_it_was() {
+    let older = r#"{"match":{"name":"n","skill":"s","tags":["t"],"min_evidence":"valid"}}"#;
+    let read: Selector = serde_json::from_str(older).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), older);
+    let Selector::Match(asked) = read else { panic!("it matches") };
+    assert_eq!((asked.signed, asked.prefer), (false, Preference::Priority));
 }
 
 #[test]

@@ -251,6 +251,7 @@ impl Inner {
         if status.is_success() {
             return self.parse(url, &body);
         }
+        let body = self.hidden().body(body);
         let (said, code) = match serde_json::from_slice::<Refusal>(&body) {
             Ok(Refusal { error, error_description: said }) if said.is_empty() => {
                 (error.clone(), error)

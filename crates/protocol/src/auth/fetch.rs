@@ -35,7 +35,10 @@ impl Keyring {
         limits: FetchLimits,
     ) -> Result<Fetched, FetchError> {
         let late = |_| OutboundError::Timeout { url: url.to_owned(), after: limits.timeout };
-        tokio::time::timeout(limits.timeout, self.follow(url, limits)).await.map_err(late)?
+        let follow = self.follow(url, limits);
+        let mut fetched = tokio::time::timeout(limits.timeout, follow).await.map_err(late)??;
+        fetched.body = self.hidden().body(fetched.body);
+        Ok(fetched)
     }
 
     async fn follow(&self, first: &str, limits: FetchLimits) -> Result<Fetched, FetchError> {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::{
-    AuthError, Credential, Method, Origin, Proof, Secret, SecretSource, Vault,
+    AuthError, Credential, Hidden, Method, Origin, Proof, Secret, SecretSource, Vault,
     scheme::{Use, Wants},
     token::Tokens,
 };
@@ -23,6 +23,9 @@ use crate::{
 
 /// How long a secret is used before it is read again, so that one that was exchanged is noticed.
 const SECRETS_LAST: Duration = Duration::from_secs(5 * 60);
+
+/// How many of the secrets that were used are remembered, so that the agent's answers are searched for them.
+const MOST_USED: usize = 64;
 
 /// The credentials of one agent, its card, and where the credentials may go. Cheap to clone; clones
 /// share secrets that were read and tokens that were gotten.
@@ -43,6 +46,8 @@ pub(super) struct Inner {
     pub(super) tokens: Vec<tokio::sync::Mutex<Option<Tokens>>>,
     secrets: Mutex<HashMap<(usize, Role), (Secret, Instant)>>,
     certificate: Mutex<Option<([Secret; 3], Outbound)>>,
+    /// Secrets that the agent, or its authorization server, was shown.
+    used: Mutex<Vec<Secret>>,
 }
 
 /// Which of a credential's secrets is meant.
@@ -94,6 +99,7 @@ impl Keyring {
             vault,
             secrets: Mutex::default(),
             certificate: Mutex::default(),
+            used: Mutex::default(),
         };
         Keyring { inner: Arc::new(inner) }
     }
@@ -122,6 +128,11 @@ impl Keyring {
     /// An [`AuthError`]; in particular when the URL is not of an approved origin.
     pub async fn proof(&self, url: &Url) -> Result<Proof, AuthError> {
         if self.is_empty() { Ok(Proof::default()) } else { self.inner.proof(url, None).await }
+    }
+
+    /// Returns the secrets that the agent was shown so far.
+    pub(crate) fn hidden(&self) -> Hidden {
+        self.inner.hidden()
     }
 
     /// Makes another proof after one was refused: with secrets read again and tokens gotten anew.
@@ -222,7 +233,7 @@ impl Inner {
             }
             Method::Basic { username, password } => {
                 let password = self.secret(index, Role::Password, password).await?;
-                proof.add_basic(username, &password);
+                self.note(&proof.add_basic(username, &password));
             }
             Method::Bearer(source) => {
                 let token = self.secret(index, Role::Bearer, source).await?;
@@ -330,8 +341,27 @@ impl Inner {
             what: role.words(),
             why,
         })?;
+        if !matches!(role, Role::Certificate | Role::Authorities) {
+            self.note(&secret);
+        }
         self.secrets().insert((index, role), (secret.clone(), Instant::now()));
         Ok(secret)
+    }
+
+    /// Remembers a secret that is shown to others.
+    pub(super) fn note(&self, secret: &Secret) {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if !used.contains(secret) {
+            if used.len() == MOST_USED {
+                used.remove(0);
+            }
+            used.push(secret.clone());
+        }
+    }
+
+    pub(super) fn hidden(&self) -> Hidden {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        Hidden::new(used.iter().cloned())
     }
 
     fn secrets(&self) -> std::sync::MutexGuard<'_, HashMap<(usize, Role), (Secret, Instant)>> {

@@ -23,11 +23,12 @@ impl Proof {
         self.headers.append(name, value);
     }
 
-    /// Adds HTTP Basic (RFC 7617).
-    pub(super) fn add_basic(&mut self, username: &str, password: &Secret) {
+    /// Adds HTTP Basic (RFC 7617), and returns the pair as it is sent.
+    pub(super) fn add_basic(&mut self, username: &str, password: &Secret) -> Secret {
         let pair = Secret::new(STANDARD.encode(format!("{username}:{}", password.expose())));
         let value = pair.header("Basic ").expect("base64 is ASCII");
         self.add_header(header::AUTHORIZATION, value);
+        pair
     }
 
     pub(super) fn note_token(&mut self, index: usize, token: Secret) {

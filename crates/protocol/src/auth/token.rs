@@ -109,7 +109,10 @@ impl Inner {
     ) -> Result<Secret, AuthError> {
         let (inner, used) = (Arc::clone(self), used.clone());
         let task = tokio::spawn(async move { inner.fresh_token(&used, refused.as_ref()).await });
-        task.await.map_err(|error| self.unusable(&format!("internal error: {error}")))?
+        let token =
+            task.await.map_err(|error| self.unusable(&format!("internal error: {error}")))??;
+        self.note(&token);
+        Ok(token)
     }
 
     async fn fresh_token(&self, used: &Use, refused: Option<&Secret>) -> Result<Secret, AuthError> {
@@ -122,8 +125,11 @@ impl Inner {
         }
         let endpoints = self.endpoints(used, client).await?;
         let name = self.name(client, &endpoints);
-        if held.is_none() && endpoints.flow.needs_a_person() {
-            *held = self.vault.load(&name)?;
+        if endpoints.flow.needs_a_person() {
+            // Somebody may have logged in meanwhile, beside this process.
+            if let Some(kept) = self.vault.load(&name)? {
+                *held = Some(kept);
+            }
             if let Some(tokens) = held.as_ref().filter(|tokens| is_usable(tokens)) {
                 return Ok(tokens.access.clone());
             }
@@ -143,6 +149,7 @@ impl Inner {
         old: Option<Secret>,
     ) -> Result<Tokens, AuthError> {
         if let Some(token) = old {
+            self.note(&token);
             let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose())];
             match self.ask((used, client), endpoints, &endpoints.refresh, &form).await {
                 Err(AuthError::Refused { code, .. }) if code == "invalid_grant" => {}

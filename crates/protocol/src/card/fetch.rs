@@ -10,7 +10,7 @@ use url::Url;
 use super::freshness::Freshness;
 use super::read::is_card;
 use super::{CardError, NoCard, read};
-use crate::auth::Keyring;
+use crate::auth::{Hidden, Keyring};
 use crate::outbound::{FetchLimits, Fetched, Outbound};
 use crate::v1::AgentCard;
 
@@ -95,7 +95,11 @@ impl Asked<'_> {
     async fn ask(&self, place: &str) -> Result<Fetched, CardError> {
         let fetched = match self {
             Asked::Openly(outbound, headers) => {
-                outbound.fetch_with(place, headers, LIMITS).await.map_err(NoCard::from)
+                let fetched = outbound.fetch_with(place, headers, LIMITS).await;
+                let hidden = Hidden::default().with_headers(headers);
+                let hiding =
+                    |fetched: Fetched| Fetched { body: hidden.body(fetched.body), ..fetched };
+                fetched.map(hiding).map_err(NoCard::from)
             }
             Asked::With(keyring) => keyring.fetch(place, LIMITS).await.map_err(NoCard::from),
         };

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::CardError;
+use super::{CardError, requirements};
 use crate::{
     dialect,
     v1::{AgentCard, Required as _},
@@ -14,7 +14,8 @@ const MAX_WHY: usize = 300;
 /// Reads a card out of its JSON.
 ///
 /// Unknown fields are ignored. `security`, as drafts of 1.0 called it, is read as
-/// `securityRequirements`, on the card and on its skills. Cards of 0.3 and before are
+/// `securityRequirements`, on the card and on its skills, and so are requirements in OpenAPI's form
+/// ([`older_security`](super::older_security) tells where). Cards of 0.3 and before are
 /// read as what they would be in 1.0. A card that has both 1.0 interfaces and the
 /// fields of older versions is a 1.0 card.
 ///
@@ -52,7 +53,8 @@ fn kind(json: &Json) -> &'static str {
 }
 
 fn decode(object: &Map<String, Json>) -> Result<AgentCard, CardError> {
-    let object = with_renamed_security(object);
+    let mut object = object.clone();
+    requirements::mend(&mut object);
     serde_path_to_error::deserialize(Json::Object(object)).map_err(|error| CardError::Field {
         path: error.path().to_string(),
         why: shortened(error.inner().to_string()),
@@ -66,45 +68,6 @@ fn shortened(mut why: String) -> String {
         why.push('…');
     }
     why
-}
-
-fn with_renamed_security(object: &Map<String, Json>) -> Map<String, Json> {
-    let mut object = object.clone();
-    rename_security(&mut object);
-    if let Some(Json::Array(skills)) = object.get_mut("skills") {
-        skills.iter_mut().filter_map(Json::as_object_mut).for_each(rename_security);
-    }
-    object
-}
-
-fn rename_security(object: &mut Map<String, Json>) {
-    let is_named = ["securityRequirements", "security_requirements"]
-        .into_iter()
-        .any(|field| object.contains_key(field));
-    if is_named {
-        return;
-    }
-    if let Some(Json::Array(requirements)) = object.remove("security") {
-        let requirements = requirements.into_iter().map(requirement).collect();
-        object.insert("securityRequirements".to_owned(), requirements);
-    }
-}
-
-/// OpenAPI's `{"scheme": ["scope"]}`, which is what stands under `security`, in
-/// the form of 1.0: `{"schemes": {"scheme": {"list": ["scope"]}}}`.
-fn requirement(requirement: Json) -> Json {
-    match requirement {
-        Json::Object(schemes) if !schemes.contains_key("schemes") => {
-            let schemes: Map<_, _> =
-                schemes.into_iter().map(|(name, scopes)| (name, scope_list(scopes))).collect();
-            serde_json::json!({ "schemes": schemes })
-        }
-        other => other,
-    }
-}
-
-fn scope_list(scopes: Json) -> Json {
-    if scopes.is_array() { serde_json::json!({ "list": scopes }) } else { scopes }
 }
 
 fn indispensable(card: &AgentCard) -> Vec<String> {

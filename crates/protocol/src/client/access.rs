@@ -1,10 +1,9 @@
 //! What calls carry so that the agent lets them in, and what its refusal means.
 
-use super::{ClientError, Delivery, FailureClass, call::Call};
-use crate::auth::{AuthError, Proof};
+use ::http::header;
 
-#[cfg(doc)]
-use crate::auth::Keyring;
+use super::{ClientError, Delivery, FailureClass, call::Call};
+use crate::auth::{AuthError, Hidden, Keyring, Proof};
 
 impl Call {
     /// What the call carries; `None` without a [`Keyring`].
@@ -27,9 +26,28 @@ impl Call {
         ClientError::without_proof(self.operation, self.url(), error)
     }
 
-    /// Adds to a refusal what the agent's card wants and how to give it. Where nothing was sent for
+    /// The secrets that the call may have shown.
+    pub(super) fn hidden(&self) -> Hidden {
+        let client = &self.client;
+        let hidden = client.keyring.as_ref().map(Keyring::hidden).unwrap_or_default();
+        let authorization =
+            client.authorization.iter().map(|value| (header::AUTHORIZATION, value.clone()));
+        hidden.with_headers(&client.headers).with_headers(&authorization.collect())
+    }
+
+    /// A failure without what the agent repeats of the call's secrets.
+    pub(super) fn hiding(&self, error: ClientError) -> ClientError {
+        let (hidden, mut remote) = (self.hidden(), error.remote);
+        if let Some(remote) = &mut remote {
+            hidden.error(remote);
+        }
+        ClientError { message: hidden.text(&error.message).into_owned(), remote, ..error }
+    }
+
+    /// Hides secrets in a failure, and adds to a refusal what the agent's card wants and how to give it. Where nothing was sent for
     /// want of a proof, that has been said.
     pub(super) fn advised(&self, error: ClientError) -> ClientError {
+        let error = self.hiding(error);
         let is_refusal =
             error.class == FailureClass::Unauthorized && error.delivery == Delivery::Answered;
         match &self.client.keyring {

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::Instant;
 
 use super::{ClientError, ClientStream, Inner, checks::StreamCheck, events, grpc};
@@ -37,13 +37,16 @@ impl Call {
         timeout: Duration,
     ) -> Result<T, ClientError>
     where
-        T: prost::Message + DeserializeOwned + Default + 'static,
+        T: prost::Message + Serialize + DeserializeOwned + Default + 'static,
     {
         self.client.put_tenant(request.tenant_mut());
         let call = self.clone().about(&request);
         let answer = async {
             match self.client.interface.binding {
-                Binding::Grpc => grpc::unary(self, request).await,
+                Binding::Grpc => {
+                    let answer = grpc::unary(self, request).await?;
+                    Ok(self.hidden().message(answer))
+                }
                 Binding::JsonRpc | Binding::HttpJson => call.unary_json(request).await,
             }
         };

@@ -65,7 +65,7 @@ pub(super) fn follow(
     let events = Events { call, source, check, silence };
     let events = stream::unfold(Some(events), |events| async {
         let mut events = events?;
-        let item = events.next().await.transpose()?;
+        let item = events.next().await.map_err(|error| events.call.hiding(error)).transpose()?;
         // After an error there is nothing to go on with.
         let rest = item.is_ok().then_some(events);
         Some((item, rest))
@@ -109,10 +109,13 @@ impl Events {
         let (call, silence) = (&self.call, self.silence);
         let event = match &mut self.source {
             Source::Sse(sse) => match sse.data(call, silence).await? {
-                Some(data) => Some(call.read_event(&data)?),
+                Some(data) => Some(call.read_event(&call.hidden().body(data))?),
                 None => None,
             },
-            Source::Grpc(events) => alive(call, silence, grpc::next(call, events)).await??,
+            Source::Grpc(events) => {
+                let event = alive(call, silence, grpc::next(call, events)).await??;
+                event.map(|event| call.hidden().message(event))
+            }
         };
         self.silence = call.client.limits.stream_idle;
         if let Some(event) = &event {

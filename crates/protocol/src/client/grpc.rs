@@ -154,7 +154,7 @@ impl Service<::http::Request<Body>> for Channel {
             if content_type(response.headers()).starts_with("application/grpc") {
                 return Ok(response.into());
             }
-            Err(strange(response).await.into())
+            Err(strange(response, &channel.call).await.into())
         })
     }
 }
@@ -193,10 +193,11 @@ fn is_refusal(response: &Response) -> bool {
     response.status() == StatusCode::UNAUTHORIZED || status.is_some_and(|status| status == "16")
 }
 
-async fn strange(response: Response) -> Failure {
+async fn strange(response: Response, call: &Call) -> Failure {
     let (status, url) = (response.status(), response.url().clone());
     let (kind, after) = (content_type(response.headers()), retry_after(response.headers()));
     let body = read_capped(&url, response, STRANGE_BYTES).await.unwrap_or_default();
+    let body = call.hidden().body(body);
     Failure::Strange { status, content_type: kind, retry_after: after, excerpt: excerpt(&body) }
 }
 

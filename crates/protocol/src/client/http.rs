@@ -171,7 +171,8 @@ impl Call {
         if let Some(target) =
             response.headers().get(header::LOCATION).filter(|_| status.is_redirection())
         {
-            return Err(ClientError::moved(operation, url, status, &excerpt(target.as_bytes())));
+            let target = self.hidden().body(Bytes::copy_from_slice(target.as_bytes()));
+            return Err(ClientError::moved(operation, url, status, &excerpt(&target)));
         }
         let body = self.body(response).await?;
         let said = match self.client.interface.binding {
@@ -186,7 +187,8 @@ impl Call {
     async fn body(&self, response: Response) -> Result<Bytes, ClientError> {
         let read =
             read_capped(&self.client.url, response, self.client.limits.max_response_bytes).await;
-        read.map_err(|error| self.transport(&error))
+        let body = read.map_err(|error| self.transport(&error))?;
+        Ok(self.hidden().body(body))
     }
 
     fn read<T: DeserializeOwned>(&self, body: &[u8], content_type: &str) -> Result<T, ClientError> {

@@ -174,5 +174,5 @@ impl Client {
 }
 
 /// What a deletion answers: `google.protobuf.Empty`, an object without fields.
-#[derive(Clone, Copy, PartialEq, prost::Message, serde::Deserialize)]
+#[derive(Clone, Copy, PartialEq, prost::Message, serde::Serialize, serde::Deserialize)]
 struct Nothing {}

@@ -13,8 +13,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use super::{OutboundError, Policy};
 
 /// Looks a name up. A value, so that tests can answer differently each time.
-pub(super) type Lookup =
-    Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
+pub type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
 /// Asks the operating system.
 pub(super) fn system_lookup() -> Lookup {

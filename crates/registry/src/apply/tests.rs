@@ -163,10 +163,11 @@ fn every_detail_that_changes_is_named() {
         priority: 1,
         credentials: vec![Credential::bearer(SecretSource::Env("TOKEN".into()))],
         origins: vec!["https://api.example".parse().unwrap()],
+        probe_message: Some("m".into()),
         public: true,
     });
     other.url = "https://moved.example/card".into();
-    let what = "url tags aliases owner notes priority credentials origins public";
+    let what = "url tags aliases owner notes priority credentials origins probe_message public";
     let what: Vec<String> = what.split(' ').map(str::to_owned).collect();
     let outcomes = directory.apply(Some("c"), false, &[other.clone()], &[]);
     assert_eq!(outcomes, [outcome("a", Outcome::Changed(what))]);

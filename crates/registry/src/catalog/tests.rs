@@ -17,7 +17,7 @@ fn refusal(text: &str) -> String {
 #[test]
 fn every_key_of_a_catalog_is_read() {
     let entries = entries(
-        "agents:\n- name: flights\n  url: https://flights.example\n  tags: [air, travel]\n  aliases: [planes]\n  owner: ada\n  notes: Good.\n  priority: -3\n  public: true\n- card: cards/hotel.json\n  tags: single\n- card: {name: Spa}\n",
+        "agents:\n- name: flights\n  url: https://flights.example\n  tags: [air, travel]\n  aliases: [planes]\n  owner: ada\n  notes: Good.\n  priority: -3\n  probe_message: Here?\n  public: true\n- card: cards/hotel.json\n  probe_message: false\n  tags: single\n- card: {name: Spa}\n",
     );
     assert_eq!(entries[0].name.as_deref(), Some("flights"));
     assert_eq!(entries[0].card, CardAt::Url("https://flights.example".into()));
@@ -29,17 +29,24 @@ fn every_key_of_a_catalog_is_read() {
             owner: Some("ada".into()),
             notes: Some("Good.".into()),
             priority: -3,
+            probe_message: Some("Here?".into()),
             public: true,
             ..Details::default()
         }
     );
     assert_eq!(entries[1].card, CardAt::File("cards/hotel.json".into()));
     assert_eq!(entries[1].details.tags, ["single"]);
+    assert_eq!(entries[1].details.probe_message.as_deref(), Some(""), "nothing is to be sent");
+    assert_eq!(entries[2].details.probe_message, None);
     let here = CardAt::Here { card: json!({"name": "Spa"}), pointer: "/agents/2/card".into() };
     assert_eq!(entries[2].card, here);
     assert!(!entries[2].details.public);
     let wrong = refusal("agents: [{card: {name: a}, public: maybe}]");
     assert!(wrong.contains("`public` has to be `true` or `false`"), "{wrong}");
+    for message in ["true", "' '", "7", "[a]"] {
+        let wrong = refusal(&format!("agents: [{{card: {{name: a}}, probe_message: {message}}}]"));
+        assert!(wrong.contains("the text of a Message, or false"), "{wrong}");
+    }
 }
 
 #[test]

@@ -30,6 +30,9 @@ pub struct Seen {
     pub fresh_until: Timestamp,
     /// Whether that is over.
     pub is_stale: bool,
+    /// How it did at each skill in our runs.
+    #[serde(skip)]
+    pub services: Vec<Service>,
     /// When something of this may be different without another look.
     #[serde(skip)]
     pub(crate) holds_until: Timestamp,
@@ -52,7 +55,7 @@ impl Seen {
     /// What other accounts see of it: not why, which tells of runs.
     #[must_use]
     pub fn for_others(&self) -> Self {
-        Self { why: String::new(), ..self.clone() }
+        Self { why: String::new(), services: Vec::new(), ..self.clone() }
     }
 
     /// How it stands, in a word for tables: the tier, with a mark when it is stale.
@@ -68,7 +71,8 @@ impl Seen {
         for look in in_order(observed) {
             tale.take(look);
         }
-        tale.end(observed.probes.since, now)
+        let seen = tale.end(observed.probes.since, now)?;
+        Some(Self { services: services(observed), ..seen })
     }
 }
 
@@ -239,7 +243,18 @@ impl<'a> Tale<'a> {
         let fresh = (!is_stale && last.is_some()).then_some(fresh_until);
         let holds_until = fresh.into_iter().chain(counts_until).min().unwrap_or(Timestamp::MAX);
         let tier = last.filter(|_| !is_stale);
-        Some(Seen { tier, last, was, since, why, at, fresh_until, is_stale, holds_until })
+        Some(Seen {
+            tier,
+            last,
+            was,
+            since,
+            why,
+            at,
+            fresh_until,
+            is_stale,
+            services: Vec::new(),
+            holds_until,
+        })
     }
 }
 

@@ -110,7 +110,7 @@ pub(super) async fn read(
         trust: intake.signers.check(intake.policy, text.as_bytes(), Some(url)).await,
         asked_url: url.clone(),
         url: url.clone(),
-        findings: lint(&card, Some(url)),
+        findings: lint(&card, raw, Some(url)),
         raw: raw.clone(),
         card,
         details,

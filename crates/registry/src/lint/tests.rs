@@ -20,8 +20,12 @@ fn good() -> Value {
 fn found(change: impl FnOnce(&mut Value)) -> Vec<Finding> {
     let mut card = good();
     change(&mut card);
-    let card: AgentCard = serde_json::from_value(card).unwrap();
-    lint(&card, Some("https://flights.example/.well-known/agent-card.json"))
+    lint(&read(&card), &card, Some("https://flights.example/.well-known/agent-card.json"))
+}
+
+/// Reads a card that lacks something, too.
+fn read(card: &Value) -> AgentCard {
+    protocol::card::read(card).unwrap_or_else(|_| serde_json::from_value(card.clone()).unwrap())
 }
 
 fn findings(change: impl FnOnce(&mut Value)) -> String {
@@ -41,7 +45,7 @@ fn interface(url: &str) -> impl FnOnce(&mut Value) {
 type Edit = fn(&mut Value);
 
 /// Each rule, a card that breaks it alone, and where.
-const RULES: [(&str, &str, Edit); 17] = [
+const RULES: [(&str, &str, Edit); 18] = [
     ("card::missing-field", "/version", |card| card["version"] = json!("")),
     ("card::empty-description", "/skills/0/description", |card| {
         card["skills"][0]["description"] = json!(" \n ");
@@ -76,6 +80,11 @@ const RULES: [(&str, &str, Edit); 17] = [
     ("card::media-type", "/defaultInputModes/0", |card| card["defaultInputModes"] = json!(["x"])),
     ("card::undeclared-scheme", "/securityRequirements/0", |card| {
         card["securityRequirements"] = json!([{"schemes": {"key": {"list": []}}}]);
+    }),
+    ("card::older-security", "/skills/0/security", |card| {
+        card["securitySchemes"] =
+            json!({"key": {"apiKeySecurityScheme": {"location": "header", "name": "k"}}});
+        card["skills"][0]["security"] = json!([{"key": []}]);
     }),
     ("card::secret", "/description", |card| {
         card["description"] = json!("Use AKIAIOSFODNN7EXAMPLE.");
@@ -213,9 +222,9 @@ fn an_interface_of_a_public_card_on_a_private_network_is_noted() {
     // On a card of the same network it is as it should be.
     let mut card = good();
     interface("http://127.0.0.1:9101/")(&mut card);
-    let card: AgentCard = serde_json::from_value(card).unwrap();
-    assert_eq!(lint(&card, Some("http://127.0.0.1:9101/card.json")), []);
-    assert_eq!(lint(&card, None), []);
+    let read = read(&card);
+    assert_eq!(lint(&read, &card, Some("http://127.0.0.1:9101/card.json")), []);
+    assert_eq!(lint(&read, &card, None), []);
 }
 
 #[test]

@@ -125,3 +125,32 @@ async fn nobody_is_asked_twice_where_nobody_answers() {
     assert!(found[0].is_silent);
     assert!(found[0].why.contains("cannot be reached"), "{found:?}");
 }
+
+#[tokio::test]
+async fn extensions_that_an_agent_requires_are_asked_for() {
+    let extensions = json!([
+        {"uri": "urn:one", "required": true}, {"uri": "urn:two"}, {"uri": "urn:three", "required": true}
+    ]);
+    let answer = async move |headers: HeaderMap, Json(call): Json<Value>| {
+        let asked = headers.get("a2a-extensions").and_then(|it| it.to_str().ok());
+        let is_first = headers["a2a-version"] == "1.0";
+        let code = match asked {
+            Some("urn:one,urn:three") => {
+                if is_first {
+                    NOT_FOUND
+                } else {
+                    OTHER_VERSION
+                }
+            }
+            _ => -32008,
+        };
+        Json(json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": code, "message": "no"}}))
+    };
+    let router = Router::new().route("/", axum::routing::post(answer));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move { axum::serve(listener, router).await });
+    let found = ask(&client(&url), &card(&url, &json!({"extensions": extensions}))).await;
+    assert!(found.is_empty(), "{found:?}");
+    server.abort();
+}

@@ -7,7 +7,9 @@ use protocol::outbound::Policy;
 use serde_json::{Value, json};
 use store::{OpenOptions, SqliteStore};
 use tempfile::TempDir;
+use tokio::task;
 
+use super::rounds::{PER_HOST, Rounds, SETTLING, Waiting};
 use super::*;
 use crate::{ApplyOptions, Decision};
 
@@ -24,23 +26,40 @@ fn card(name: &str, url: &str) -> Value {
     })
 }
 
-async fn open(folder: &TempDir) -> Registry {
-    let store = SqliteStore::open(folder.path(), OpenOptions::default()).unwrap();
+async fn open(store: &Arc<dyn store::Store>, account: &str) -> Registry {
     let outbound = Outbound::new(Policy::loopback()).unwrap();
-    Registry::open(Arc::new(store), outbound, "me".into()).await.unwrap()
+    Registry::open(Arc::clone(store), outbound, account.into()).await.unwrap()
 }
 
-/// Rounds over a directory of these cards, which came from a file.
-async fn rounds(cards: &[Value], settings: EvidenceSettings) -> (TempDir, Rounds) {
-    let folder = tempfile::tempdir().unwrap();
-    let registry = open(&folder).await;
+/// A directory of these cards, which came from a file.
+async fn directory(store: &Arc<dyn store::Store>, account: &str, cards: &[Value]) -> Registry {
+    let registry = open(store, account).await;
     let source = Source::new("cards.json", &json!(cards).to_string());
     let by = decision(Timestamp::now());
     let options = ApplyOptions { approve: true, dry_run: false, by };
     assert!(registry.add_file(source, &options).await.unwrap().is_complete());
+    registry
+}
+
+fn store() -> (TempDir, Arc<dyn store::Store>) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path(), OpenOptions::default()).unwrap();
+    (folder, Arc::new(store))
+}
+
+/// Rounds over a directory of these cards.
+async fn rounds(cards: &[Value], settings: EvidenceSettings) -> (TempDir, Rounds) {
+    let (folder, store) = store();
+    let registry = directory(&store, "me", cards).await;
     let (registry, outbound) = (Arc::new(registry), Outbound::new(Policy::loopback()).unwrap());
     let keyrings = Keyrings::new(Arc::clone(&registry), outbound.clone(), Vault::none());
     (folder, Rounds::new(Prober::new(registry, keyrings, outbound, settings)))
+}
+
+/// All agents of a directory.
+fn waiting(prober: &Prober) -> Vec<Waiting> {
+    let all = prober.registry.list().into_iter();
+    all.map(|agent| Waiting { prober: prober.clone(), agent }).collect()
 }
 
 /// Five agents, each at a port that nobody listens on.
@@ -60,7 +79,7 @@ const INTERVAL: Duration = Duration::from_secs(100);
 async fn no_more_are_probed_at_once_than_the_settings_and_their_hosts_allow() {
     let settings = EvidenceSettings { at_once: 3, ..EvidenceSettings::default() };
     let (_folder, mut rounds) = rounds(&apart(), settings).await;
-    rounds.waiting = rounds.prober.registry.list();
+    rounds.waiting = waiting(&rounds.prober);
     rounds.start();
     assert_eq!((rounds.running.len(), rounds.waiting.len()), (3, 2));
     rounds.end_one().await.unwrap();
@@ -70,7 +89,7 @@ async fn no_more_are_probed_at_once_than_the_settings_and_their_hosts_allow() {
     let at_one: Vec<Value> =
         (1..=5).map(|n| card(&format!("a{n}"), &format!("http://127.0.0.1:1/{n}"))).collect();
     let (_folder, mut rounds) = self::rounds(&at_one, settings).await;
-    rounds.waiting = rounds.prober.registry.list();
+    rounds.waiting = waiting(&rounds.prober);
     rounds.start();
     assert_eq!((rounds.running.len(), rounds.waiting.len()), (PER_HOST, 3));
 }
@@ -79,7 +98,11 @@ async fn no_more_are_probed_at_once_than_the_settings_and_their_hosts_allow() {
 async fn without_an_interval_nothing_is_probed() {
     let settings = EvidenceSettings { interval: None, ..EvidenceSettings::default() };
     let (_folder, rounds) = rounds(&apart(), settings).await;
-    let run = tokio::time::timeout(Duration::from_secs(60), rounds.prober.clone().run()).await;
+    let run = tokio::time::timeout(
+        Duration::from_secs(60),
+        rounds.prober.clone().run(async || Vec::new()),
+    )
+    .await;
     run.expect("it has nothing to do");
     assert!(rounds.prober.registry.list().iter().all(|agent| agent.seen.is_none()));
 }
@@ -89,22 +112,22 @@ async fn an_agent_is_due_within_an_interval_and_later_while_it_is_not_reached() 
     let (_folder, rounds) = rounds(&apart(), EvidenceSettings::default()).await;
     let registry = &rounds.prober.registry;
     let (now, whole) = (Timestamp::now(), SignedDuration::from_secs(100));
-    let soon = rounds.first("a1", INTERVAL, now).duration_since(now);
+    let soon = rounds.first(&rounds.prober, "a1", INTERVAL, now).duration_since(now);
     assert!(soon <= SignedDuration::try_from(SETTLING).unwrap(), "{soon}");
     registry.keep_probe("a1", result(now, Some(Tier::Conformant))).await.unwrap();
-    let first = rounds.first("a1", INTERVAL, now).duration_since(now);
+    let first = rounds.first(&rounds.prober, "a1", INTERVAL, now).duration_since(now);
     assert!(first > whole / 2 && first < whole, "{first}");
     let mut longest = SignedDuration::ZERO;
     for _ in 0..6 {
         registry.keep_probe("a1", result(now, None)).await.unwrap();
-        let pause = rounds.next("a1", INTERVAL, now).duration_since(now);
+        let pause = rounds.next(&rounds.prober, "a1", INTERVAL, now).duration_since(now);
         assert!(pause > SignedDuration::ZERO && pause < whole * 4, "{pause}");
         longest = pause;
     }
     assert!(longest > whole * 3, "{longest}");
-    let _never = rounds.next("a1", Duration::MAX, Timestamp::MAX);
+    let _never = rounds.next(&rounds.prober, "a1", Duration::MAX, Timestamp::MAX);
     registry.keep_probe("a1", result(now, Some(Tier::Valid))).await.unwrap();
-    assert!(rounds.next("a1", INTERVAL, now).duration_since(now) < whole);
+    assert!(rounds.next(&rounds.prober, "a1", INTERVAL, now).duration_since(now) < whole);
 }
 
 #[tokio::test]
@@ -119,7 +142,7 @@ async fn what_is_out_of_use_is_not_probed_by_itself() {
     rounds.find_due(INTERVAL, now);
     assert!(rounds.waiting.is_empty(), "a start is not a burst");
     rounds.find_due(INTERVAL, now + SignedDuration::from_secs(31));
-    let mut due: Vec<&str> = rounds.waiting.iter().map(|agent| agent.name.as_str()).collect();
+    let mut due: Vec<&str> = rounds.waiting.iter().map(|it| it.agent.name.as_str()).collect();
     due.sort_unstable();
     assert_eq!(due, ["a2", "a3", "a4", "a5"]);
 }
@@ -196,4 +219,157 @@ async fn a_card_with_errors_is_reachable_and_no_more() {
     let seen = seen[0].1.clone().unwrap();
     assert_eq!(seen.tier, Some(Tier::Reachable));
     assert!(seen.why.starts_with("its card at /skills"), "{seen}");
+}
+
+#[tokio::test]
+async fn agents_of_all_accounts_are_probed_within_one_budget_for_each_host() {
+    let (_folder, store) = store();
+    let one = card("a", "http://127.0.0.1:1/");
+    let mut rounds = {
+        let registry = Arc::new(directory(&store, "me", std::slice::from_ref(&one)).await);
+        let outbound = Outbound::new(Policy::loopback()).unwrap();
+        let keyrings = Keyrings::new(Arc::clone(&registry), outbound.clone(), Vault::none());
+        Rounds::new(Prober::new(registry, keyrings, outbound, EvidenceSettings::default()))
+    };
+    let other = card("b", "http://127.0.0.1:2/");
+    let ada = Arc::new(directory(&store, "ada", &[one.clone(), other]).await);
+    let eve = Arc::new(directory(&store, "eve", &[one]).await);
+    rounds.join(vec![Arc::clone(&ada), Arc::clone(&eve)]);
+    let later = Timestamp::now() + SignedDuration::from_secs(31);
+    rounds.find_due(INTERVAL, Timestamp::now());
+    rounds.find_due(INTERVAL, later);
+    assert_eq!(rounds.waiting.len(), 4);
+    rounds.start();
+    assert_eq!((rounds.running.len(), rounds.waiting.len()), (PER_HOST + 1, 1));
+    while rounds.are_under_way() {
+        rounds.end_one().await.unwrap();
+        rounds.start();
+    }
+    for (registry, names) in
+        [(&rounds.prober.registry, &["a"][..]), (&ada, &["a", "b"]), (&eve, &["a"])]
+    {
+        for name in names {
+            assert_eq!(registry.probes(name).len(), 1, "{name} of {}", registry.account());
+        }
+    }
+    // What an account has no more is let go of.
+    rounds.join(vec![ada]);
+    rounds.find_due(INTERVAL, later + SignedDuration::from_hours(1));
+    assert_eq!(rounds.waiting.len(), 3);
+}
+
+/// An agent that does to a Message what its text says, and all else as it should; and what it was sent.
+async fn working_agent() -> (String, Arc<std::sync::Mutex<Vec<String>>>) {
+    let sent = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = Arc::clone(&sent);
+    let answer = async move |headers: axum::http::HeaderMap,
+                             axum::Json(call): axum::Json<Value>| {
+        let task = |state: &str| {
+            json!({"id": "t", "contextId": "c", "status": {
+                "state": format!("TASK_STATE_{state}"),
+                "message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "so it is"}]},
+            }})
+        };
+        let (method, params) = (call["method"].as_str().unwrap(), &call["params"]);
+        let reply = match method {
+            "SendMessage" => {
+                let text = params["message"]["parts"][0]["text"].as_str().unwrap().to_owned();
+                heard.lock().unwrap().push(text.clone());
+                match text.as_str() {
+                    "direct" => json!({"result": {"message": {
+                        "messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "here"}]
+                    }}}),
+                    "refuse" => json!({"error": {"code": -32603, "message": "not today"}}),
+                    state => json!({"result": {"task": task(state)}}),
+                }
+            }
+            "GetTask" if params["id"] == "t" => json!({"result": task("COMPLETED")}),
+            "CancelTask" => {
+                heard.lock().unwrap().push("canceled".to_owned());
+                json!({"result": task("CANCELED")})
+            }
+            _ => {
+                let code = if headers["a2a-version"] == "1.0" { -32001 } else { -32009 };
+                json!({"error": {"code": code, "message": "no"}})
+            }
+        };
+        let mut reply = reply;
+        reply["jsonrpc"] = json!("2.0");
+        reply["id"] = call["id"].clone();
+        axum::Json(reply)
+    };
+    let router = axum::Router::new().route("/", axum::routing::post(answer));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (url, sent)
+}
+
+/// Probes an agent whose entry has this probe message, and says what it was sent, its tier, and why.
+async fn tried(
+    entry: Value,
+    settings: Option<&str>,
+    is_approved: bool,
+) -> (String, Option<Tier>, String) {
+    let (url, sent) = working_agent().await;
+    let (_folder, rounds) = rounds(&[], EvidenceSettings::default()).await;
+    let mut agent = json!({"name": "w", "card": card("w", &url)});
+    if !entry.is_null() {
+        agent["probe_message"] = entry;
+    }
+    let source = Source::new("c.yaml", &json!({"agents": [agent]}).to_string());
+    let options =
+        ApplyOptions { approve: is_approved, dry_run: false, by: decision(Timestamp::now()) };
+    rounds.prober.registry.add_file(source, &options).await.unwrap();
+    rounds.prober.clone().with_message(settings).probe_all(&["w".to_owned()]).await.unwrap();
+    let probed = rounds.prober.registry.probes("w").pop().unwrap();
+    let why: Vec<String> = probed.shortfalls.iter().map(ToString::to_string).collect();
+    let sent = sent.lock().unwrap().join(" ");
+    (sent, probed.tier, why.join("; "))
+}
+
+#[tokio::test]
+async fn a_message_is_sent_only_where_an_operator_wrote_one_down_and_only_to_approved_agents() {
+    for (entry, settings, is_approved, expected) in [
+        (json!(null), None, true, ""),
+        (json!("COMPLETED"), None, true, "COMPLETED"),
+        (json!("COMPLETED"), None, false, ""),
+        (json!(null), Some("direct"), true, "direct"),
+        (json!(null), Some("direct"), false, ""),
+        (json!("WORKING"), Some("direct"), true, "WORKING"),
+        (json!(false), Some("direct"), true, ""),
+    ] {
+        let (sent, tier, why) = tried(entry.clone(), settings, is_approved).await;
+        assert_eq!((sent.as_str(), tier), (expected, Some(Tier::Conformant)), "{entry}: {why}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_whose_work_does_not_complete_is_valid_at_most() {
+    for (text, sent, said) in [
+        ("FAILED", "FAILED", "is failed, not completed: so it is"),
+        ("INPUT_REQUIRED", "INPUT_REQUIRED canceled", "is input required, not completed: so it is"),
+        ("refuse", "refuse", "not today"),
+    ] {
+        let (heard, tier, why) = tried(json!(text), None, true).await;
+        assert_eq!((heard.as_str(), tier), (sent, Some(Tier::Valid)), "{why}");
+        assert!(why.starts_with("the probe message") && why.contains(said), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn agents_of_other_accounts_are_sent_nothing() {
+    let (url, sent) = working_agent().await;
+    let (_folder, store) = store();
+    let other = Arc::new(open(&store, "ada").await);
+    let agents = json!({"agents": [
+        {"name": "w", "card": card("w", &url), "probe_message": "COMPLETED"}
+    ]});
+    let options = ApplyOptions { approve: true, dry_run: false, by: decision(Timestamp::now()) };
+    other.add_file(Source::new("c.yaml", &agents.to_string()), &options).await.unwrap();
+    let (_other, rounds) = rounds(&[], EvidenceSettings::default()).await;
+    let prober = rounds.prober.clone().with_message(Some("direct")).of(Arc::clone(&other));
+    prober.probe_all(&["w".to_owned()]).await.unwrap();
+    assert_eq!(other.probes("w").pop().unwrap().tier, Some(Tier::Conformant));
+    assert!(sent.lock().unwrap().is_empty());
 }

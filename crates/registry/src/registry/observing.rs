@@ -86,7 +86,7 @@ impl Registry {
     /// Looks at the card of an agent again, and takes it in when it changed.
     pub(crate) async fn look_at_card(&self, record: &Record) -> Result<Looked, RegistryError> {
         if record.asked_url.is_empty() {
-            return Ok(Looked::Card(crate::lint(&record.read_card()?, None)));
+            return Ok(Looked::Card(record.lint()?));
         }
         let (index, policy, documents) = (self.index(), self.policy(), self.documents());
         let intake = self.intake(&index, &policy, &documents);

@@ -1,3 +1,5 @@
+mod rebinding;
+
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::v1::{AgentCard, SecurityRequirement, StringList};
 
-use super::{Access, Scopes};
-use crate::{Delegation, Workflows, delegate};
+use super::Access;
+use crate::{Workflows, skills::OwnSkills};
 
 /// Which skills stand on the card that everybody can read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum PublicSkills {
     All,
     /// None of them.
     None,
-    /// Those of these workflows; `delegate` is among them where Messages are passed on.
+    /// Those of these workflows; `delegate` and `find-agents` are among them where they are offered.
     Named(BTreeSet<String>),
 }
 
@@ -37,13 +37,14 @@ impl PublicSkills {
 }
 
 impl Showing {
-    /// What everybody sees of workflows and passing on.
+    /// What everybody sees of workflows and other skills.
     pub(crate) fn to_everybody(
         &self,
         workflows: &Workflows,
-        delegation: &Delegation,
-    ) -> (Workflows, Delegation) {
-        of_names(workflows, delegation, |name| self.public_skills.hold(name))
+        own: &OwnSkills,
+    ) -> (Workflows, OwnSkills) {
+        let is_public = |name: &str| self.public_skills.hold(name);
+        (workflows.of_names(is_public), own.of_names(is_public))
     }
 
     /// Says on a card how callers show who they are, and that there is a card for those who do. Where everybody may
@@ -59,24 +60,4 @@ impl Showing {
         }
         card.capabilities.get_or_insert_default().extended_agent_card = Some(true);
     }
-}
-
-impl Scopes {
-    /// What these may start of workflows and passing on.
-    pub(crate) fn startable(
-        &self,
-        workflows: &Workflows,
-        delegation: &Delegation,
-    ) -> (Workflows, Delegation) {
-        of_names(workflows, delegation, |name| self.start(name))
-    }
-}
-
-fn of_names(
-    workflows: &Workflows,
-    delegation: &Delegation,
-    is_in: impl Fn(&str) -> bool,
-) -> (Workflows, Delegation) {
-    let delegation = if is_in(delegate::NAME) { delegation.clone() } else { Delegation::default() };
-    (workflows.of_names(is_in), delegation)
 }

@@ -40,6 +40,8 @@ pub struct Scopes(BTreeSet<Scope>);
 /// What an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
+    /// What a Message is for: [`Scope::StartRuns`] of a workflow, or [`Scope::ReadAgents`]; that turns out later.
+    Say,
     /// [`Scope::StartRuns`] of some workflow; of which, turns out later.
     Start,
     /// [`Scope::ReadRuns`].
@@ -52,7 +54,8 @@ pub(super) enum Need {
 pub(super) fn need(operation: Operation) -> Need {
     use Operation as O;
     match operation {
-        O::SendMessage | O::SendStreamingMessage | O::CancelTask => Need::Start,
+        O::SendMessage | O::SendStreamingMessage => Need::Say,
+        O::CancelTask => Need::Start,
         O::GetTask
         | O::ListTasks
         | O::SubscribeToTask
@@ -211,8 +214,8 @@ mod tests {
         assert_eq!(
             rows.collect::<Vec<_>>(),
             [
-                "Start SendMessage",
-                "Start SendStreamingMessage",
+                "Say SendMessage",
+                "Say SendStreamingMessage",
                 "Read GetTask",
                 "Read ListTasks",
                 "Start CancelTask",

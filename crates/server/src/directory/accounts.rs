@@ -7,12 +7,17 @@ use std::{
 
 use jiff::Timestamp;
 use protocol::outbound::Outbound;
-use registry::{CardVersion, Index, Record, Registry, RegistryError};
+use registry::{CardVersion, Index, Query, Record, Registry, RegistryError};
 use store::{AccountId, Store};
 
-use super::{pages::Snapshots, problem::Problem, wire::EvidenceOut};
+use super::{
+    pages::Snapshots,
+    problem::Problem,
+    query::Wrong,
+    wire::{EvidenceOut, Listed},
+};
 
-/// How many directories of accounts are kept open when nobody uses them.
+/// How many directories of accounts are kept open when nobody uses them; those that are probed are in use.
 const MOST_OPEN: usize = 256;
 
 /// The directories of all accounts in a store.
@@ -36,7 +41,7 @@ struct Shelf {
 
 /// What an account sees: its own directory, and what is public of the server's.
 #[derive(Clone)]
-pub(super) struct View {
+pub(crate) struct View {
     pub(super) own: Arc<Registry>,
     /// The server's, for another account.
     pub(super) home: Option<Arc<Registry>>,
@@ -63,6 +68,32 @@ impl Accounts {
         let shelf = self.shelf(account).await?;
         let index = shelf.over(&self.public());
         Ok(View::of(&shelf, Some(Arc::clone(&self.home.registry)), index))
+    }
+
+    /// Opens the directories of all accounts that have one, so that what goes on by itself does in them as well; whether
+    /// that was done.
+    pub(crate) async fn open_all(&self) -> bool {
+        let accounts = match Registry::accounts(&*self.store).await {
+            Ok(accounts) => accounts,
+            Err(error) => {
+                tracing::warn!(%error, "whose directories there are could not be read; it is tried again");
+                return false;
+            }
+        };
+        let mut are_all_open = true;
+        for account in accounts.iter().filter(|account| *account != self.home()) {
+            if let Err(error) = self.shelf(account).await {
+                tracing::warn!(%account, %error, "a directory could not be opened; it is tried again");
+                are_all_open = false;
+            }
+        }
+        are_all_open
+    }
+
+    /// The directories of other accounts than the server's that are open.
+    pub(crate) async fn others(&self) -> Vec<Arc<Registry>> {
+        let others = self.others.lock().await;
+        others.values().map(|shelf| Arc::clone(&shelf.registry)).collect()
     }
 
     /// Does what is due in all directories that are open.
@@ -153,6 +184,16 @@ impl View {
             Some(home) if !is_own && is_public(home) => (home, agent.name.clone(), false),
             _ => (&self.own, agent.name.clone(), true),
         }
+    }
+
+    /// The page of a query that comes after a token.
+    ///
+    /// # Errors
+    /// When the token is not one of this query.
+    pub(crate) fn page(&self, query: Query, token: Option<&str>) -> Result<Listed, Wrong> {
+        let paged = self.snapshots.page(&self.index, query, token);
+        let (found, next_page_token) = paged.map_err(|why| Wrong::new("page_token", why))?;
+        Ok(Listed { next_page_token, ..Listed::from(&found) })
     }
 
     /// What is kept of an agent, as far as the account sees it.

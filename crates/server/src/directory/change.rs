@@ -22,7 +22,8 @@ use super::{
     visit::{Curator, Visit},
     wire::{
         AddIn, DecisionIn, FileIn, JudgedOut, LintIn, LintOut, LintedOut, PolicyIn, PolicySetOut,
-        PublishIn, PublishedOut, RefreshIn, RemovedOut, StandingOut, TagsIn, TagsOut,
+        ProbeIn, ProbesOut, PublishIn, PublishedOut, RefreshIn, RemovedOut, StandingOut, TagsIn,
+        TagsOut,
     },
 };
 
@@ -105,13 +106,30 @@ pub(super) async fn refresh(
     directory.to_its_end(refreshed).await.map(Json)
 }
 
+pub(super) async fn probe(
+    State(directory): Directories,
+    Curator(visit): Curator,
+    Body(asked): Body<ProbeIn>,
+) -> Answer<ProbesOut> {
+    let mut names = Vec::new();
+    for name in &asked.names {
+        names.push(visit.view.own(name)?);
+    }
+    let prober = directory.prober_of(&visit.view);
+    let probed = async move {
+        let probed = ProbesOut::of(&visit.view.own, &prober, &names).await;
+        probed.map_err(|error| hidden(&visit, error))
+    };
+    directory.to_its_end(probed).await.map(Json)
+}
+
 pub(super) async fn lint(Curator(visit): Curator, Body(asked): Body<LintIn>) -> Answer<LintOut> {
     let LintIn { url, card, file, files } = asked;
     let source = match from(url, card, None, file)? {
         Given::Url(url) => {
             let fetched = visit.view.own.cards().get_now(&url).await;
             let fetched = fetched.map_err(RegistryError::from)?;
-            let findings = look_over(&fetched.card, Some(&fetched.url));
+            let findings = look_over(&fetched.card, &fetched.raw, Some(&fetched.url));
             let name = fetched.card.name.clone();
             return Ok(Json(LintOut { agents: vec![LintedOut { name, findings }] }));
         }

@@ -4,27 +4,24 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    extract::{Path, RawQuery},
+    extract::{Path, RawQuery, State},
 };
-use registry::{Difference, Policy, Record, lint as look_over, to_catalog};
+use protocol::v1::AgentCard;
+use registry::{Difference, Policy, Record, to_catalog};
 use serde_json::Value;
 
 use super::{
-    Answer,
-    problem::{Problem, parameter},
+    Answer, Directory,
+    problem::Problem,
     query::{Find, Parameters},
-    visit::Visit,
+    visit::{Curator, Visit},
     wire::{LintOut, LintedOut, Listed, RecordOut, VersionsOut},
 };
 
 pub(super) async fn list(visit: Visit, RawQuery(query): RawQuery) -> Answer<Listed> {
     let Find { query, token } = Find::read(query.as_deref())?;
-    let view = &visit.view;
-    let paged = view.snapshots.page(&view.index, query, token.as_deref());
-    let (found, next_page_token) = paged.map_err(|why| {
-        Problem::all_bad("the page cannot be found", vec![parameter("page_token", why)])
-    })?;
-    Ok(Json(Listed { next_page_token, ..Listed::from(&found) }))
+    let paged = visit.view.page(query, token.as_deref());
+    Ok(Json(paged.map_err(|wrong| Problem::all_bad("the page cannot be found", [wrong]))?))
 }
 
 pub(super) async fn show(visit: Visit, Path(name): Path<String>) -> Answer<RecordOut> {
@@ -51,9 +48,20 @@ pub(super) async fn diff(
 
 pub(super) async fn lint(visit: Visit, Path(name): Path<String>) -> Answer<LintOut> {
     let record = visit.view.record(&name).await?;
-    let url = (!record.url.is_empty()).then_some(record.url.as_str());
-    let findings = look_over(&record.read_card()?, url);
+    let findings = record.lint()?;
     Ok(Json(LintOut { agents: vec![LintedOut { name: record.name.clone(), findings }] }))
+}
+
+/// The card that an agent shows to those it knows, asked for with what the directory has for it.
+pub(super) async fn extended(
+    State(directory): State<Arc<Directory>>,
+    Curator(visit): Curator,
+    Path(name): Path<String>,
+) -> Answer<AgentCard> {
+    let name = visit.view.own(&name)?;
+    let prober = directory.prober_of(&visit.view);
+    let card = prober.keyrings().extended_card(&name).await;
+    Ok(Json(card.map_err(|error| visit.view.hidden(error, &name))?))
 }
 
 pub(super) async fn export(visit: Visit, RawQuery(query): RawQuery) -> Answer<Value> {

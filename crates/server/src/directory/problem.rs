@@ -7,7 +7,7 @@ use axum::{
 };
 use document::Problems;
 use registry::RegistryError;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::wire::ProblemOut;
 use crate::access::AccessError;
@@ -39,9 +39,12 @@ impl Problem {
     }
 
     /// Several things that were sent are wrong.
-    pub(super) fn all_bad(detail: impl Into<String>, problems: Vec<Value>) -> Self {
+    pub(super) fn all_bad(
+        detail: impl Into<String>,
+        problems: impl IntoIterator<Item: Into<Value>>,
+    ) -> Self {
         let mut problem = Self::bad(detail);
-        problem.0.problems = problems;
+        problem.0.problems = problems.into_iter().map(Into::into).collect();
         problem
     }
 
@@ -77,6 +80,7 @@ impl From<RegistryError> for Problem {
             E::Withheld { .. } => (StatusCode::CONFLICT, "withheld"),
             E::Card(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad-card"),
             E::AiCatalog { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad-listing"),
+            E::Unanswered { .. } => (StatusCode::BAD_GATEWAY, "unanswered"),
             E::Contended => (StatusCode::SERVICE_UNAVAILABLE, "contended"),
             E::Damaged { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
             E::Store(_) => {
@@ -117,9 +121,4 @@ impl IntoResponse for Problem {
         }
         response
     }
-}
-
-/// One thing that is wrong with a parameter.
-pub(super) fn parameter(name: &str, message: &str) -> Value {
-    json!({ "parameter": name, "message": message })
 }

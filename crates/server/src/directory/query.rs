@@ -2,11 +2,12 @@
 
 use std::str::FromStr;
 
+use document::nearest;
 use registry::{Curation, Facet, Filter, Query, Signed, Tier};
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use super::problem::{Problem, parameter};
+use super::problem::Problem;
 
 /// How many hits a page has when nobody says, and at most.
 const PAGE: usize = 50;
@@ -19,26 +20,52 @@ const LONGEST_TEXT: usize = 1000;
 const MOST_VALUES: usize = 100;
 
 /// The parameters of a request, as they are taken out.
-pub(super) struct Parameters {
+pub(crate) struct Parameters {
     pairs: Vec<(String, String)>,
-    wrong: Vec<Value>,
+    /// The names that were asked for.
+    known: Vec<String>,
+    wrong: Vec<Wrong>,
+}
+
+/// One thing that is wrong with a parameter.
+#[derive(Debug)]
+pub(crate) struct Wrong {
+    pub(crate) name: String,
+    pub(crate) message: String,
 }
 
 /// What is asked of `GET /v1/agents`.
-pub(super) struct Find {
-    pub(super) query: Query,
-    pub(super) token: Option<String>,
+pub(crate) struct Find {
+    pub(crate) query: Query,
+    pub(crate) token: Option<String>,
+}
+
+impl Wrong {
+    pub(crate) fn new(name: &str, message: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), message: message.into() }
+    }
+}
+
+impl From<Wrong> for Value {
+    fn from(wrong: Wrong) -> Self {
+        json!({ "parameter": wrong.name, "message": wrong.message })
+    }
 }
 
 impl Parameters {
-    pub(super) fn read(query: Option<&str>) -> Self {
+    pub(crate) fn read(query: Option<&str>) -> Self {
         let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
-        let pairs = pairs.map(|(key, value)| (key.into_owned(), value.into_owned())).collect();
-        Self { pairs, wrong: Vec::new() }
+        Self::of(pairs.map(|(key, value)| (key.into_owned(), value.into_owned())).collect())
+    }
+
+    /// Takes names and values that came in another form.
+    pub(crate) fn of(pairs: Vec<(String, String)>) -> Self {
+        Self { pairs, known: Vec::new(), wrong: Vec::new() }
     }
 
     /// Every value of a name.
     pub(super) fn all(&mut self, name: &str) -> Vec<String> {
+        self.known.push(name.to_owned());
         let taken = self.pairs.extract_if(.., |pair| pair.0 == name).map(|(_, value)| value);
         taken.collect()
     }
@@ -47,7 +74,7 @@ impl Parameters {
     pub(super) fn one(&mut self, name: &str) -> Option<String> {
         let mut all = self.all(name);
         if all.len() > 1 {
-            self.wrong.push(parameter(name, "is given more than once"));
+            self.is_wrong(name, "is given more than once");
         }
         all.pop()
     }
@@ -57,7 +84,7 @@ impl Parameters {
         let text = self.one(name)?;
         let parsed = text.parse().ok();
         if parsed.is_none() {
-            self.wrong.push(parameter(name, &format!("has to be {what}")));
+            self.is_wrong(name, &format!("has to be {what}"));
         }
         parsed
     }
@@ -66,31 +93,41 @@ impl Parameters {
     fn words(&mut self, name: &str, known: &[&str]) -> Vec<String> {
         let words = self.all(name);
         if words.iter().any(|word| !known.contains(&word.as_str())) {
-            self.wrong.push(parameter(name, &format!("is one of {}", known.join(", "))));
+            self.is_wrong(name, &format!("is one of {}", known.join(", ")));
         }
         words
     }
 
     fn is_wrong(&mut self, name: &str, why: &str) {
-        self.wrong.push(parameter(name, why));
+        self.wrong.push(Wrong::new(name, why));
     }
 
     /// Says what is wrong: with those that were taken, and that others were given.
-    pub(super) fn end(mut self) -> Result<(), Problem> {
+    pub(super) fn end(self) -> Result<(), Problem> {
+        self.all_wrong().map_err(refused)
+    }
+
+    fn all_wrong(mut self) -> Result<(), Vec<Wrong>> {
         for (name, _) in std::mem::take(&mut self.pairs) {
-            self.is_wrong(&name, "is not known here");
+            let near = nearest(&name, self.known.iter().map(String::as_str));
+            let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            self.is_wrong(&name, &format!("is not known here{hint}"));
         }
-        if self.wrong.is_empty() {
-            return Ok(());
-        }
-        Err(Problem::all_bad("the parameters of this request are wrong", self.wrong))
+        if self.wrong.is_empty() { Ok(()) } else { Err(self.wrong) }
     }
 }
 
 impl Find {
-    /// Reads the parameters of a search.
+    /// Reads the parameters of a request.
     pub(super) fn read(query: Option<&str>) -> Result<Self, Problem> {
-        let mut given = Parameters::read(query);
+        Self::of(Parameters::read(query)).map_err(refused)
+    }
+
+    /// Reads the parameters of a search.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub(crate) fn of(mut given: Parameters) -> Result<Self, Vec<Wrong>> {
         let mut filters: Vec<Filter> =
             given.all("tag").iter().map(|tag| Filter::one(Facet::Tag, tag)).collect();
         let several = [
@@ -126,10 +163,14 @@ impl Find {
         }
         let count = given.parsed("facets", "`true` or `false`").unwrap_or_default();
         let token = given.one("page_token");
-        given.end()?;
+        given.all_wrong()?;
         let query = Query { text, filters, limit: Some(size), after: None, count };
         Ok(Self { query, token })
     }
+}
+
+fn refused(wrong: Vec<Wrong>) -> Problem {
+    Problem::all_bad("the parameters of this request are wrong", wrong)
 }
 
 #[cfg(test)]
@@ -153,7 +194,7 @@ mod tests {
     async fn everything_that_is_wrong_with_parameters_is_said_at_once() {
         let long = "x".repeat(LONGEST_TEXT + 1);
         let all = format!(
-            "state=good&signed=x&min_evidence=much&page_size=0&facets=maybe&skill=a&skill=b&color=red&q={long}"
+            "state=good&signed=x&min_evidence=much&page_size=0&facets=maybe&skill=a&skill=b&color=red&tagg=a&q={long}"
         );
         assert_eq!(
             wrong(&all).await,
@@ -166,6 +207,7 @@ mod tests {
                 "page_size is from 1 to 500",
                 "facets has to be `true` or `false`",
                 "color is not known here",
+                "tagg is not known here; did you mean `tag`?",
             ]
         );
         assert_eq!(wrong("page_size=501").await, ["page_size is from 1 to 500"]);

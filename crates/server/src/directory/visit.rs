@@ -41,10 +41,8 @@ impl FromRequestParts<Arc<Directory>> for Visit {
         let home = directory.accounts.home();
         let caller = directory.access.principal(&parts.extensions, home);
         let caller = caller.map_err(|why| Problem::from(&why))?;
-        if !caller.scopes.read_agents() {
-            return Err(lacks("reading the agent directory", Scope::ReadAgents));
-        }
-        let view = directory.accounts.view(&caller.account).await?;
+        caller.check_read_agents().map_err(|why| Problem::from(&why))?;
+        let view = directory.view(&caller.account).await?;
         let may_curate = caller.scopes.hold(&Scope::CurateAgents);
         Ok(Self { caller, view, may_curate })
     }

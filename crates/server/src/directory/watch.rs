@@ -19,8 +19,8 @@ use tokio::sync::watch;
 
 use super::{
     Directory,
-    problem::{Problem, parameter},
-    query::Parameters,
+    problem::Problem,
+    query::{Parameters, Wrong},
     visit::Visit,
     wire::NewsOut,
 };
@@ -64,7 +64,7 @@ pub(super) async fn watch(
     let now = Told::now(&visit).await?;
     let told = match last.or(after) {
         Some(text) => Told::read(&text, now).ok_or_else(|| {
-            let wrong = parameter("after", "is not the id of an event of this stream");
+            let wrong = Wrong::new("after", "is not the id of an event of this stream");
             Problem::all_bad("the stream cannot go on from there", vec![wrong])
         })?,
         None => now,

@@ -10,7 +10,9 @@ use registry::{CardDigest, CardVersion, Curation, Drift, Finding, Record, Seen, 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::asked::{AddIn, DecisionIn, FileIn, LintIn, PolicyIn, PublishIn, RefreshIn, TagsIn};
+pub use self::asked::{
+    AddIn, DecisionIn, FileIn, LintIn, PolicyIn, ProbeIn, PublishIn, RefreshIn, TagsIn,
+};
 
 /// What was found: `GET /v1/agents`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,6 +89,24 @@ pub struct ProbeOut {
     pub shortfalls: Vec<String>,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
+}
+
+/// What became of probes: the answer to `POST /v1/agents:probe`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbesOut {
+    /// The agents, in the order in which they were named.
+    pub agents: Vec<ProbedOut>,
+}
+
+/// An agent that was probed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbedOut {
+    /// Its name.
+    pub name: String,
+    /// What is known of it now.
+    pub evidence: Option<Seen>,
+    /// What the probe found.
+    pub probe: Option<ProbeOut>,
 }
 
 /// How an agent did at one skill.

@@ -41,7 +41,8 @@ impl A2aService for Orchestrator {
     }
 
     fn authorize(&self, call: &Call, operation: Operation) -> Result<(), Error> {
-        self.offer().access().authorize(call, operation)
+        let offer = self.offer();
+        offer.access().authorize(call, operation, offer.own().finds_agents)
     }
 
     async fn send_message(
@@ -50,6 +51,9 @@ impl A2aService for Orchestrator {
         request: SendMessageRequest,
     ) -> Result<SendMessageResponse, Error> {
         let caller = self.caller(call)?;
+        if let Some(found) = self.found(&caller, call, &request).await? {
+            return Ok(found.into());
+        }
         let configuration = request.configuration.clone().unwrap_or_default();
         let said = Said::of(&request);
         let id = self.receive(&caller, call, request).await?;
@@ -69,6 +73,9 @@ impl A2aService for Orchestrator {
         request: SendMessageRequest,
     ) -> Result<EventStream, Error> {
         let caller = self.caller(call)?;
+        if let Some(found) = self.found(&caller, call, &request).await? {
+            return Ok(stream::once(async { Ok(found.into()) }).boxed());
+        }
         let configuration = request.configuration.clone().unwrap_or_default();
         let said = Said::of(&request);
         let id = self.receive(&caller, call, request).await?;

@@ -1,9 +1,11 @@
 //! The agent directory over HTTP: every route by every kind of caller, checked against the contract.
 
+mod asking;
 mod changing;
 mod contract;
 mod finding;
 mod hiding;
+mod probing;
 mod watching;
 
 use axum::http::Method;

@@ -6,7 +6,7 @@ use document::Source;
 use examples::{Kind, Options, Running};
 use executor::{Callbacks, Executor, Limits, Polls, RunLimits};
 use protocol::{
-    auth::Secret,
+    auth::{Secret, Vault},
     bearer::TokenRules,
     card::Binding,
     client::{Client, ClientError, ClientStream, Interface},
@@ -19,7 +19,7 @@ use protocol::{
         TaskState, send_message_response::Payload,
     },
 };
-use registry::{ApplyOptions, Decision, Registry};
+use registry::{ApplyOptions, Decision, EvidenceSettings, Keyrings, Prober, Registry};
 use server::{
     Access, CALLBACKS, Delegation, Folder, Offering, Orchestrator, Parts, PushParts, ServeError,
     Settings, Workflows,
@@ -62,6 +62,8 @@ struct Served {
     has_keys: bool,
     /// Whose bearer tokens callers may show.
     issuer: Option<String>,
+    /// Whether agents are probed by themselves, all the time.
+    is_probing: bool,
     /// Whether agents tell of their Tasks, which are looked at once an hour then.
     has_callbacks: bool,
 }
@@ -75,6 +77,7 @@ impl Served {
             limits,
             agents: Vec::new(),
             has_callbacks: false,
+            is_probing: false,
             has_keys: false,
             issuer: None,
         }
@@ -119,6 +122,13 @@ impl Scene {
         let agents = agents.iter().map(ToString::to_string).collect();
         let served = Served { files: files.to_vec(), ..Served::with(settings, RunLimits::NONE) };
         let served = Served { agents, has_keys: true, ..served };
+        Self::over(TempDir::new().expect("a temporary folder"), served).await
+    }
+
+    /// As [`Scene::guarded`], without workflows, and with agents that are probed by themselves.
+    pub(crate) async fn probing(settings: Settings) -> Self {
+        let served = Served::with(settings, RunLimits::NONE);
+        let served = Served { has_keys: true, is_probing: true, ..served };
         Self::over(TempDir::new().expect("a temporary folder"), served).await
     }
 
@@ -202,7 +212,7 @@ impl Scene {
         let store = open(folder.path());
         let account = AccountId::new("local");
         let registry = Registry::open(Arc::clone(&store), outbound(), account.clone()).await;
-        let registry = registry.expect("the directory opens");
+        let registry = Arc::new(registry.expect("the directory opens"));
         for (at, agent) in served.agents.iter().enumerate() {
             let name = format!("agent-{at}");
             let by = Decision {
@@ -239,7 +249,8 @@ impl Scene {
         };
         let orchestrator = Orchestrator::new(Parts {
             executor: Arc::new(executor),
-            registry: Arc::new(registry),
+            prober: prober(&registry, served.is_probing),
+            registry,
             offering,
             push,
             access: served.access(&store),
@@ -375,6 +386,14 @@ pub(crate) fn client_of(url: &str, binding: Binding, tenant: &str) -> Client {
     let (tenant, version) = (tenant.to_owned(), "1.0".to_owned());
     let interface = Interface { url: shown.url, binding, tenant, version };
     Client::new(outbound(), interface).expect("a client")
+}
+
+/// What probes agents when it is asked to.
+fn prober(registry: &Arc<Registry>, is_probing: bool) -> Prober {
+    let keyrings = Keyrings::new(Arc::clone(registry), outbound(), Vault::none());
+    let interval = is_probing.then_some(Duration::from_millis(200));
+    let settings = EvidenceSettings { interval, ..EvidenceSettings::default() };
+    Prober::new(Arc::clone(registry), keyrings, outbound(), settings)
 }
 
 pub(crate) fn outbound() -> Outbound {

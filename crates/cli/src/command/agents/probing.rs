@@ -1,50 +1,42 @@
 //! What is seen of agents: `agents probe`, and how it is shown.
 
-use std::sync::Arc;
-
 use anstream::{eprintln, println};
-use registry::{EvidenceSettings, Registry, Seen, Tier};
-use serde_json::json;
-use server::directory::wire::{EvidenceOut, ProbeOut, ServiceOut};
+use registry::{Seen, Tier};
+use server::directory::wire::{EvidenceOut, ProbeOut, ProbedOut, ServiceOut};
 
 use crate::{
     args::Args,
     content::{brief, clean},
+    directory::Directory,
     failure::{Exit, Failure},
     output::{self, BOLD, DIM},
-    place::Place,
 };
 
 /// How many of the newest probes are shown.
 const SHOWN: usize = 5;
 
-pub(super) async fn probe(args: &Args, place: &Place, names: &[String]) -> Result<Exit, Failure> {
-    let prober = place.prober(EvidenceSettings::default()).await?;
-    let watched = if names.is_empty() { prober.watched() } else { names.to_vec() };
-    let seen = prober.probe_all(&watched).await?;
-    let registry = place.registry().await?;
+pub(super) async fn probe(
+    args: &Args,
+    directory: &Directory,
+    names: &[String],
+) -> Result<Exit, Failure> {
+    let probed = directory.probe(names).await?;
     if args.json {
-        let agents = seen.iter().map(|(name, seen)| {
-            let newest = registry.probes(name).pop();
-            json!({ "name": name, "evidence": seen, "probe": newest.as_ref().map(ProbeOut::from) })
-        });
-        output::json(&agents.collect::<Vec<_>>())?;
-    } else if seen.is_empty() {
+        output::json(&probed)?;
+    } else if probed.is_empty() {
         eprintln!("no agents; `convoke agents add URL` takes one in");
     } else {
-        seen.iter().for_each(|(name, seen)| print_probed(&registry, name, seen.as_deref()));
+        probed.iter().for_each(print_probed);
     }
-    let falls_short = |seen: &Option<Arc<Seen>>| {
-        seen.as_ref().is_none_or(|seen| seen.tier < Some(Tier::Conformant))
-    };
-    let is_short = seen.iter().any(|(_, seen)| falls_short(seen));
-    Ok(if is_short { Exit::WorkFailed } else { Exit::Ok })
+    let falls_short =
+        |it: &ProbedOut| it.evidence.as_ref().is_none_or(|seen| seen.tier < Some(Tier::Conformant));
+    Ok(if probed.iter().any(falls_short) { Exit::WorkFailed } else { Exit::Ok })
 }
 
-fn print_probed(registry: &Registry, name: &str, seen: Option<&Seen>) {
-    println!("{BOLD}{}{BOLD:#}  {}", clean(name), word(seen));
-    for shortfall in registry.probes(name).pop().into_iter().flat_map(|probed| probed.shortfalls) {
-        println!("  {}", brief(&shortfall.to_string()));
+fn print_probed(probed: &ProbedOut) {
+    println!("{BOLD}{}{BOLD:#}  {}", clean(&probed.name), word(probed.evidence.as_ref()));
+    for shortfall in probed.probe.iter().flat_map(|probe| &probe.shortfalls) {
+        println!("  {}", brief(shortfall));
     }
 }
 

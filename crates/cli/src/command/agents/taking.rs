@@ -6,6 +6,7 @@ use anstream::{eprintln, println};
 use document::{Limits, Source};
 use registry::{ApplyOptions, Curation, Report};
 use serde_json::{Value, json};
+use url::{Host, Url};
 
 use super::deciding::decision;
 use crate::{
@@ -25,14 +26,44 @@ pub(super) async fn add(
     approve: bool,
 ) -> Result<Exit, Failure> {
     let options = options(approve, false);
-    if from.contains("://") {
-        let report = directory.take(Taken::Url(from, name), &options).await?;
+    if let Some(url) = address(from)? {
+        let report = directory.take(Taken::Url(&url, name), &options).await?;
         return print(args, &report, approve);
     }
     if name.is_some() {
         return Err(Failure::usage("--name goes with a URL; in a file, the catalog gives names"));
     }
     print(args, &directory.take(Taken::File(read(from)?), &options).await?, approve)
+}
+
+/// The URL that is typed, if it is one: on this machine also without its scheme.
+///
+/// # Errors
+/// When what is typed is no file and may be the address of another machine.
+fn address(from: &str) -> Result<Option<String>, Failure> {
+    if from.contains("://") {
+        return Ok(Some(from.to_owned()));
+    }
+    let written = format!("http://{from}");
+    let Ok(url) = Url::parse(&written) else { return Ok(None) };
+    let extension = Path::new(from).extension().and_then(|it| it.to_str()).unwrap_or_default();
+    let is_meant = url.port().is_some()
+        || (from.contains('.') && !matches!(extension, "json" | "yaml" | "yml"));
+    if from.starts_with(['-', '.', '/']) || !is_meant || Path::new(from).exists() {
+        return Ok(None);
+    }
+    let is_here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    if is_here && url.port().is_some() {
+        return Ok(Some(written));
+    }
+    Err(Failure::usage(format!(
+        "there is no file `{from}`; if it is the address of an agent, write its scheme, as in https://{from}"
+    )))
 }
 
 pub(super) async fn apply(
@@ -100,4 +131,31 @@ fn to_json(report: &Report) -> Value {
         })
         .collect();
     json!({ "dry_run": report.is_dry_run, "agents": agents })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_on_this_machine_needs_no_scheme_and_others_are_told_to_have_one() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let file = file.path().display().to_string();
+        let read = |from: &str| address(from).map_err(|error| error.to_string());
+        for url in ["http://h", "https://h/card.json"] {
+            assert_eq!(read(url), Ok(Some(url.to_owned())));
+        }
+        for here in ["127.0.0.1:9101", "localhost:9101/agents/a", "[::1]:80"] {
+            assert_eq!(read(here), Ok(Some(format!("http://{here}"))));
+        }
+        for other in ["-", "card.json", "catalog.yaml", "./a.b", "/x/y.txt", "card", &file] {
+            assert_eq!(read(other), Ok(None), "{other}");
+        }
+        for elsewhere in
+            ["10.0.0.1:80", "agents.example.com", "agents.example.com:8080", "localhost.:1"]
+        {
+            let why = read(elsewhere).unwrap_err();
+            assert!(why.contains(&format!("https://{elsewhere}")), "{why}");
+        }
+    }
 }

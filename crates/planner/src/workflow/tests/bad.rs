@@ -616,7 +616,10 @@ fn a_selector_names_something_and_takes_no_expression() {
         agent("{tags: [a, '']}"),
         agent("{tags: ['${{ inputs.x }}']}"),
         agent("{tags: travel}"),
-        agent("{any_tags: [a]}"),
+        agent("{any_tag: [a]}"),
+        agent("{prefer: latency, signed: true}"),
+        agent("{tags: [a], signed: yes, prefer: speed, input_modes: [csv]}"),
+        agent("{tags: [a], requires: [streamin, x]}"),
         agent("{url: 'http://u:secret@x'}"),
         agent("{url: 'http://x:99999'}"),
         agent("{url: 'http://[::1'}"),
@@ -629,7 +632,10 @@ fn a_selector_names_something_and_takes_no_expression() {
     a tag of the agent of step `a` is empty; give a name, or take the key away
     a tag of the agent of step `a` takes no expression; write the text itself
     `tags` of the agent of step `a` must be a list of strings, not a string; write it as a list: `[travel]`
-    `any_tags` is not a key of `agent` of step `a`; known keys: name, skill, tags, min_evidence, url, same_as
+    `any_tag` is not a key of `agent` of step `a`; did you mean `any_tags`?
+    `agent` of step `a` selects no agent; give a name, a skill, tags, a provider, a url or `same_as: STEP`
+    `signed` of the agent of step `a` must be true or false, not a string;  / `speed` is no value of `prefer` of the agent of step `a`; one of: priority, evidence, latency / `csv` is no media type; write it as in `text/plain` or `application/json`
+    `streamin` is nothing that a card can declare; did you mean `streaming`? / `x` is nothing that a card can declare; write streaming, push_notifications, or the URI of an extension
     the URL of step `a` holds credentials; take `user:password@` out of it
     `http://x:99999` is not the URL of an agent; write it in full, as in `https://agents.example.com`
     `http://[::1` is not the URL of an agent; write it in full, as in `https://agents.example.com`

@@ -53,6 +53,44 @@ fn security_by_its_older_name_is_read_as_security_requirements() {
     // Where both are given, the name of 1.0 counts.
     named["security"] = json!([{"other": []}]);
     assert_eq!(read(&named).unwrap(), expected);
+    assert_eq!(older_security(&named), [""; 0]);
+}
+
+#[test]
+fn security_in_the_form_of_drafts_is_never_lost_and_is_told() {
+    let openapi = || json!([{"k": ["s"], "l": []}, {"schemes": {"k": {"list": ["s"]}}}, {}]);
+    let mut expected = least();
+    expected["securityRequirements"] = json!([
+        {"schemes": {"k": {"list": ["s"]}, "l": {"list": []}}}, {"schemes": {"k": {"list": ["s"]}}}, {}
+    ]);
+    let expected = read(&expected).unwrap();
+    let cards = [
+        (json!({"security": openapi()}), &["/security"][..]),
+        (json!({"securityRequirements": [], "security": openapi()}), &["/security"]),
+        (json!({"security_requirements": null, "security": openapi()}), &["/security"]),
+        (json!({"securityRequirements": openapi()}), &["/securityRequirements/0"]),
+        (json!({"security_requirements": openapi()}), &["/security_requirements/0"]),
+    ];
+    for (said, places) in cards {
+        let (mut card, mut with_skill) = (least(), least());
+        card.as_object_mut().unwrap().extend(said.as_object().unwrap().clone());
+        assert_eq!(read(&card).unwrap(), expected, "{said}");
+        assert_eq!(older_security(&card), places, "{said}");
+        with_skill["skills"] = json!([{"id": "a"}, said]);
+        let read = read(&with_skill).unwrap();
+        assert_eq!(read.skills[1].security_requirements, expected.security_requirements, "{said}");
+        let of_skill = places.iter().map(|place| format!("/skills/1{place}"));
+        assert_eq!(older_security(&with_skill), of_skill.collect::<Vec<_>>());
+    }
+    // A scheme may be called `schemes`.
+    let mut card = least();
+    card["security"] = json!([{"schemes": ["s"]}]);
+    assert!(read(&card).unwrap().security_requirements[0].schemes.contains_key("schemes"));
+    // Nothing is wrong with it where it belongs, nor where nobody is kept out.
+    let older = json!({"name": "n", "url": "http://a.example", "security": openapi()});
+    for right in [older, least_with("security", json!([])), json!([]), json!({"security": "x"})] {
+        assert_eq!(older_security(&right), [""; 0], "{right}");
+    }
 }
 
 #[test]

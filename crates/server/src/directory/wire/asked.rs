@@ -55,6 +55,14 @@ pub struct RefreshIn {
     pub dry_run: bool,
 }
 
+/// Looks at agents and asks them: `POST /v1/agents:probe`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProbeIn {
+    /// Which; all that are in use or wait to be without.
+    pub names: Vec<String>,
+}
+
 /// Decides about an agent: `POST /v1/agents/{name}:approve` and the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

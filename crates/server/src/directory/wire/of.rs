@@ -1,15 +1,15 @@
 //! From what the registry says to what is said over HTTP.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use registry::{
-    Agent, CardVersion, Facet, Field, Found, Hit, Kind, Match, News, Probed, Record, Registry,
-    Service,
+    Agent, CardVersion, Facet, Field, Found, Hit, Kind, Match, News, Probed, Prober, Record,
+    Registry, RegistryError, Seen, Service,
 };
 
 use super::{
     AgentOut, CountOut, EvidenceOut, FacetOut, HitOut, JudgedOut, Listed, MatchOut, NewsOut,
-    ProbeOut, RecordOut, ServiceOut, VersionOut,
+    ProbeOut, ProbedOut, ProbesOut, RecordOut, ServiceOut, VersionOut,
 };
 
 impl From<&Found> for Listed {
@@ -107,6 +107,27 @@ impl From<&Probed> for ProbeOut {
             shortfalls: probed.shortfalls.iter().map(ToString::to_string).collect(),
             took_ms: millis(probed.took),
         }
+    }
+}
+
+impl ProbesOut {
+    /// Probes agents of a directory, or all that are in use or wait to be.
+    ///
+    /// # Errors
+    /// Those of [`Prober::probe_all`].
+    pub async fn of(
+        registry: &Registry,
+        prober: &Prober,
+        names: &[String],
+    ) -> Result<Self, RegistryError> {
+        let all = if names.is_empty() { prober.watched() } else { names.to_vec() };
+        let probed = |(name, seen): (String, Option<Arc<Seen>>)| ProbedOut {
+            evidence: seen.as_deref().cloned(),
+            probe: registry.probes(&name).last().map(ProbeOut::from),
+            name,
+        };
+        let agents = prober.probe_all(&all).await?.into_iter().map(probed).collect();
+        Ok(Self { agents })
     }
 }
 

@@ -99,7 +99,7 @@ async fn every_operation_of_the_contract_is_there_and_asks_for_credentials_and_i
     let other = caller(&guarded, "ada", &["runs:read", "runs:start:*"]).await;
     let reader = caller(&guarded, "ada", &["agents:read"]).await;
     let operations = contract.operations();
-    assert_eq!(operations.len(), 22);
+    assert_eq!(operations.len(), 24);
     let mut scoped = 0;
     for (path, method, operation) in &operations {
         if path == "/v1/openapi.json" || path == "/v1/agents:watch" {
@@ -128,7 +128,7 @@ async fn every_operation_of_the_contract_is_there_and_asks_for_credentials_and_i
             );
         }
     }
-    assert_eq!(scoped, 13);
+    assert_eq!(scoped, 15);
 }
 
 #[tokio::test]

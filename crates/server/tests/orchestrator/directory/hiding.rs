@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Api, caller, card, guarded};
 
 /// Takes in one public agent and one that is not, under the operator's hand.
-async fn open_and_closed(operator: &Api<'_>) {
+pub(super) async fn open_and_closed(operator: &Api<'_>) {
     let text = json!({ "agents": [
         { "name": "open", "card": card("open"), "public": true, "owner": "Mira", "notes": "sauna",
           "tags": ["shared"], "origins": ["https://secret.example"] },

@@ -1,0 +1,172 @@
+//! The agent of a step, as a workflow file says it.
+
+use document::{Diagnostic, Entry, Node, Value};
+use registry::Tier;
+
+use super::Checker;
+use super::decoder::Fields;
+use crate::criteria::{Criteria, PUSH, Preference, STREAMING};
+use crate::dag::{Edges, Reason, ReasonKind};
+use crate::step::Selector;
+
+const SELECTOR_KEYS: [&str; 13] = [
+    "name",
+    "skill",
+    "tags",
+    "any_tags",
+    "provider",
+    "input_modes",
+    "output_modes",
+    "requires",
+    "signed",
+    "min_evidence",
+    "prefer",
+    "url",
+    "same_as",
+];
+
+impl<'n> Checker<'_, 'n> {
+    pub(super) fn agent(
+        &mut self,
+        step: usize,
+        fields: Fields<'n>,
+        entry: &'n Entry,
+        what: &str,
+        edges: &mut Edges,
+    ) -> Option<Selector> {
+        let Some(node) = fields.get("agent") else {
+            if entry.value.as_mapping().is_some() {
+                self.decoder.missing(
+                    entry.key_span,
+                    what,
+                    "agent",
+                    "say who serves it, as in `agent: {tags: [travel]}`",
+                );
+            }
+            return None;
+        };
+        if node.as_str().is_some() {
+            let name = self.decoder.name(node, &format!("`agent` of {what}"))?;
+            return Some(Selector::Match(Criteria::by_name(&name)));
+        }
+        if node.as_mapping().is_none() {
+            self.decoder.expected(node, &format!("`agent` of {what}"), "a name or a mapping");
+            return None;
+        }
+        self.selector(step, node, what, edges)
+    }
+
+    fn selector(
+        &mut self,
+        step: usize,
+        node: &'n Node,
+        what: &str,
+        edges: &mut Edges,
+    ) -> Option<Selector> {
+        let problems = self.decoder.problems.len();
+        let fields = self.decoder.fields(node, &format!("`agent` of {what}"), &SELECTOR_KEYS);
+        let entries = node.as_mapping().unwrap_or_default();
+        let alone = entries.iter().find(|entry| entry.key == "url" || entry.key == "same_as");
+        if let (Some(alone), true) = (alone, entries.len() > 1) {
+            let message = format!("`{}` names one agent already", alone.key);
+            self.decoder.invalid(alone.key_span, message, "take the other keys of `agent` away");
+            return None;
+        }
+        if let Some(node) = fields.get("url") {
+            return self.url(node, what).map(Selector::Url);
+        }
+        if let Some(node) = fields.get("same_as") {
+            let name = self.decoder.string(node, &format!("`same_as` of {what}"))?;
+            let from = self.find_step(&name, node.span)?;
+            edges.add(from, step, Reason { kind: ReasonKind::SameAs, span: node.span });
+            return Some(Selector::SameAs(from));
+        }
+        let selector = self.matching(fields, what).map(Selector::Match);
+        // A key that is wrong was reported, and may be what should have selected.
+        let is_sound = self.decoder.problems.len() == problems;
+        if selector.is_none() && is_sound {
+            let message = format!("`agent` of {what} selects no agent");
+            let problem =
+                Diagnostic::error("workflow::empty-selector", message).at(node.head_span(), "");
+            self.decoder.report(
+                problem.help("give a name, a skill, tags, a provider, a url or `same_as: STEP`"),
+            );
+        }
+        selector
+    }
+
+    fn matching(&mut self, fields: Fields<'n>, what: &str) -> Option<Criteria> {
+        let mut named = |key: &str| {
+            self.decoder.name(fields.get(key)?, &format!("`{key}` of the agent of {what}"))
+        };
+        let (name, skill, provider) = (named("name"), named("skill"), named("provider"));
+        let min_evidence = fields.get("min_evidence").and_then(|node| {
+            let tiers = Tier::ALL.map(|tier| (tier.as_str(), tier));
+            self.decoder.one_of(node, &format!("`min_evidence` of the agent of {what}"), &tiers)
+        });
+        let prefer = fields.get("prefer").and_then(|node| {
+            let what = format!("`prefer` of the agent of {what}");
+            self.decoder.one_of(node, &what, &Preference::ALL)
+        });
+        let asked = Criteria {
+            name,
+            skill,
+            provider,
+            tags: self.words(fields, "tags", what),
+            any_tags: self.words(fields, "any_tags", what),
+            input_modes: self.modes(fields, "input_modes", what),
+            output_modes: self.modes(fields, "output_modes", what),
+            requires: self.required(fields, what),
+            signed: self.signed(fields, what),
+            min_evidence,
+            prefer: prefer.unwrap_or_default(),
+        };
+        asked.selects().then_some(asked)
+    }
+
+    fn words(&mut self, fields: Fields<'n>, key: &str, what: &str) -> Vec<String> {
+        let Some(node) = fields.get(key) else { return Vec::new() };
+        let items = self.decoder.strings(node, &format!("`{key}` of the agent of {what}"));
+        let what = format!("a tag of the agent of {what}");
+        items.into_iter().filter_map(|(_, item)| self.decoder.name(item, &what)).collect()
+    }
+
+    fn modes(&mut self, fields: Fields<'n>, key: &str, what: &str) -> Vec<String> {
+        let Some(node) = fields.get(key) else { return Vec::new() };
+        let what = format!("`{key}` of the agent of {what}");
+        let items = self.decoder.strings(node, &what);
+        items.into_iter().filter_map(|(_, item)| self.decoder.media_type(item, &what)).collect()
+    }
+
+    /// Capabilities by their names, extensions by their URIs.
+    fn required(&mut self, fields: Fields<'n>, what: &str) -> Vec<String> {
+        let Some(node) = fields.get("requires") else { return Vec::new() };
+        let mut required = Vec::new();
+        for (word, item) in
+            self.decoder.strings(node, &format!("`requires` of the agent of {what}"))
+        {
+            if [STREAMING, PUSH].contains(&word.as_str()) || word.contains(':') {
+                required.push(word);
+                continue;
+            }
+            let near = self.decoder.nearest(&word, [STREAMING, PUSH]);
+            let hint = near.map(|near| format!("did you mean `{near}`?"));
+            let help = "write streaming, push_notifications, or the URI of an extension";
+            let message = format!("`{word}` is nothing that a card can declare");
+            self.decoder.invalid(item.span, message, hint.as_deref().unwrap_or(help));
+        }
+        required
+    }
+
+    fn signed(&mut self, fields: Fields<'n>, what: &str) -> bool {
+        match fields.get("signed").map(|node| (node, &node.value)) {
+            None => false,
+            Some((_, Value::Bool(is_wanted))) => *is_wanted,
+            Some((node, _)) => {
+                let what = format!("`signed` of the agent of {what}");
+                self.decoder.expected(node, &what, "true or false");
+                false
+            }
+        }
+    }
+}
