@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::dag::{self, Edge};
+use crate::expression::Locals;
 use crate::inputs::Input;
 use crate::step::{OnError, Retry, Selector, Step};
 use crate::template::Template;
 
 mod decoder;
 pub(crate) mod duration;
+mod each;
 mod inputs;
 mod message;
 mod policy;
@@ -130,7 +132,8 @@ pub use duration::{parse as parse_duration, show as show_duration};
 /// Everything that is wrong with it, in the order of the file.
 pub fn check(source: &Source) -> Result<Workflow, Vec<Diagnostic>> {
     let root = parse(source, &Limits::default())?;
-    let mut checker = Checker { decoder: Decoder::new(source), names: Names::collect(&root) };
+    let (decoder, names) = (Decoder::new(source), Names::collect(&root));
+    let mut checker = Checker { decoder, names, locals: &[] };
     let workflow = checker.workflow(&root);
     let mut problems = checker.decoder.problems;
     match workflow {
@@ -186,6 +189,8 @@ struct Defaults {
 struct Checker<'s, 'n> {
     decoder: Decoder<'s>,
     names: Names<'n>,
+    /// What the position that is read has in scope beside inputs, steps and the run.
+    locals: Locals,
 }
 
 impl<'n> Checker<'_, 'n> {

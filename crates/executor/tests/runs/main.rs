@@ -5,6 +5,7 @@ mod bodies;
 mod cancel;
 mod chunks;
 mod context;
+mod each;
 mod failing_store;
 mod follow;
 mod hints;
