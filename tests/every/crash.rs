@@ -91,3 +91,54 @@ async fn a_finished_run_that_is_resumed_shows_its_outputs_and_sends_nothing() {
     assert_eq!(agent.received("SendStreamingMessage").len(), 1);
     assert_eq!(run_of(&convoke).await.count("run_resumed"), 0);
 }
+
+/// Three items, two of them at once: the first is done, the second under way, the third let go after the first.
+#[tokio::test]
+async fn items_that_were_done_are_not_run_again() {
+    let agent = Scripted::start(|request| {
+        let params = request.params.to_string();
+        let of = |item: &str| params.contains(&format!("Do {item}."));
+        match (request.method.as_str(), request.before) {
+            ("SendStreamingMessage", _) if of("one") => {
+                request.events(&[json!({"task": completed("t1", "ONE")})])
+            }
+            ("SendStreamingMessage", _) if of("two") => {
+                request.events_then_silence(&[json!({"task": task("t2", "WORKING")})])
+            }
+            ("SendStreamingMessage", 2) => request.events_then_silence(&[]),
+            ("SendStreamingMessage", _) => {
+                request.events(&[json!({"task": completed("t3", "THREE")})])
+            }
+            ("SubscribeToTask", _) => request.events(&[json!({"task": completed("t2", "TWO")})]),
+            _ => request.error(-32601, "not here"),
+        }
+    })
+    .await;
+    let convoke = Convoke::default();
+    let file = format!(
+        "convoke: 1\nname: w\nagents: {{it: {{url: \"{}\"}}}}\nsteps:\n  a:\n    agent: it\n    \
+         for_each: [one, two, three]\n    concurrency: 2\n    message: Do ${{{{ item }}}}.\n\
+         outputs: {{all: {{value: \"${{{{ steps.a.text }}}}\"}}}}\n",
+        agent.url
+    );
+    convoke.write("w.yaml", file);
+    let mut process = convoke.start(["run", "w.yaml"]);
+    process.until("working on Task t2").await;
+    agent.until("SendStreamingMessage", 3).await;
+    process.kill().await;
+    let journal = run_of(&convoke).await;
+    assert_eq!((journal.count("step_expanded"), journal.count("step_completed")), (1, 1));
+    let done = convoke.run(["--json", "run", "--resume", &journal.run]).await.exits(0).json();
+    assert_eq!(done["outputs"][0]["parts"][0]["text"], "ONE\nTWO\nTHREE");
+    let sent = agent.received("SendStreamingMessage");
+    assert_eq!(sent.len(), 4, "only the one that nobody answered is sent again");
+    assert_eq!(sent[3].params, sent[2].params);
+    assert_eq!(agent.received("SubscribeToTask")[0].params["id"], "t2");
+    let steps: Vec<&str> = done["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .filter_map(|it| it["step"].as_str())
+        .collect();
+    assert_eq!(steps, ["a", "a[0]", "a[1]", "a[2]"]);
+}

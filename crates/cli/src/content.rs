@@ -108,7 +108,7 @@ pub(crate) async fn report(
 
 async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<StepReport, Failure> {
     let result = runs.result(recorded, id).await?;
-    let Some(at) = recorded.run.shape().find(id) else {
+    let Some(at) = recorded.run.find(id) else {
         return Err(Failure::usage(format!("the run has no step `{id}`")));
     };
     let step = recorded.run.at(at);

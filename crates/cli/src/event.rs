@@ -29,6 +29,12 @@ pub(crate) struct Line<'a> {
     /// What the agent asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<String>,
+    /// How many items a step runs for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u32>,
+    /// How many of its items have failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<u32>,
     /// Why a step is skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -62,6 +68,12 @@ fn about(event: &RunEvent) -> Line<'_> {
         RunEvent::RunResumed { at } => of_run("run_resumed", *at),
         RunEvent::StepSkipped { at, reason, .. } => {
             Line { reason: Some(reason.to_string()), ..of_run("step_skipped", *at) }
+        }
+        RunEvent::StepExpanded { at, count, .. } => {
+            Line { count: Some(*count), ..of_run("step_expanded", *at) }
+        }
+        RunEvent::StepGathered { at, failed, .. } => {
+            Line { failed: Some(*failed), ..of_run("step_gathered", *at) }
         }
         RunEvent::StepFailed { at, error, .. } => {
             Line { error: Some(error.message.clone()), ..of_run("step_failed", *at) }
@@ -249,6 +261,17 @@ mod tests {
     }
 
     #[test]
+    fn a_step_that_runs_for_items_says_for_how_many_and_how_many_failed() {
+        let step = || StepId::new("a");
+        let expanded = RunEvent::StepExpanded { step: step(), at: AT, items: body(), count: 3 };
+        let expected = json!({"event": "step_expanded", "at": AT, "step": "a", "count": 3});
+        assert_eq!(told(&expanded), expected);
+        let gathered = RunEvent::StepGathered { step: step(), at: AT, failed: 2 };
+        let expected = json!({"event": "step_gathered", "at": AT, "step": "a", "failed": 2});
+        assert_eq!(told(&gathered), expected);
+    }
+
+    #[test]
     fn a_pause_says_what_it_waits_for() {
         let (task_id, context_id) = ("t".to_owned(), "c".to_owned());
         let task = RemoteTask { task_id, context_id, interface: None };
@@ -312,6 +335,8 @@ mod tests {
             RunEvent::CancelRequested { at },
             RunEvent::RunTimedOut { at },
             RunEvent::BudgetSpent { at, step: step() },
+            RunEvent::StepExpanded { step: step(), at, items: body(), count: 2 },
+            RunEvent::StepGathered { step: step(), at, failed: 1 },
             RunEvent::AttemptStarted { step: step(), attempt, at, intent: Arc::clone(&intent) },
             RunEvent::ContextRefused { step: step(), attempt, intent: Arc::clone(&intent) },
             RunEvent::CallbackRefused { step: step(), attempt, intent: Arc::clone(&intent) },

@@ -64,6 +64,8 @@ impl Progress {
 fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String)> {
     let text = match event {
         RunEvent::StepSkipped { reason, .. } => format!("skipped: {reason}"),
+        RunEvent::StepExpanded { count, .. } => format!("runs for {}", items(*count)),
+        RunEvent::StepGathered { step, failed, .. } => gathered(recorded, step, *failed),
         RunEvent::AttemptStarted { attempt, intent, .. } if *attempt > 1 => {
             format!("sent to {} (attempt {attempt})", clean(&intent.agent))
         }
@@ -120,13 +122,27 @@ pub(crate) fn asked(pause: &Pause) -> String {
 
 /// Who completed a step, and how long that took over all attempts.
 fn completed(recorded: &Recorded, id: &StepId, attempt: u32) -> String {
-    let step = recorded.run.shape().find(id).map(|at| recorded.run.at(at));
+    let step = recorded.run.find(id).map(|at| recorded.run.at(at));
     let by = step.and_then(|step| step.agent.as_deref()).unwrap_or("nobody");
     let times = step.and_then(|step| Some((step.started_at?, step.settled_at?)));
     let took = times.map(|(from, to)| to.duration_since(from).as_secs_f64());
     let took = took.map(|seconds| format!(" in {seconds:.1} s")).unwrap_or_default();
     let tries = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
     format!("completed by {}{took}{tries}", clean(by))
+}
+
+/// How a step ended that ran for each item of a list.
+fn gathered(recorded: &Recorded, id: &StepId, failed: u32) -> String {
+    let step = recorded.run.find(id).map(|at| recorded.run.at(at));
+    let count = step.and_then(|step| step.items.as_ref()).map_or(0, |items| items.count);
+    match failed {
+        0 => format!("completed for {}", items(count)),
+        failed => format!("failed for {failed} of {}", items(count)),
+    }
+}
+
+fn items(count: u32) -> String {
+    if count == 1 { "1 item".to_owned() } else { format!("{count} items") }
 }
 
 /// What an event says of the run as a whole.

@@ -233,7 +233,7 @@ impl Driver {
                 | Input::Unpaused { .. }
                 | Input::Answered { .. }
         );
-        let subject = report.input.step().and_then(|step| self.run.shape().find(step));
+        let subject = report.input.step().and_then(|step| self.run.find(step));
         let flown = subject.and_then(|at| self.flown(at));
         let events = self.run.step(report.input);
         if events.is_empty() {
@@ -355,7 +355,7 @@ impl Driver {
         Reporter {
             account: self.shared.account.clone(),
             run: self.id.clone(),
-            step: self.run.shape().step(at).id.clone(),
+            step: self.run.at(at).id.clone(),
             attempt,
             to: self.report_to.clone(),
         }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use store::AccountId;
 use uuid::Uuid;
 
+use crate::run::split_item;
+
 /// Names a run: a UUIDv7 as text. Also the id of the A2A Task that the run is the inside of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -79,8 +81,8 @@ pub(crate) fn message_id(run: &RunId, step: &str, attempt: u32, purpose: Purpose
         Purpose::SendWithoutCallback => ("send_without_callback", 0),
         Purpose::Answer { turn } => ("answer", turn),
     };
-    // The item stands at its first value until steps run once per item.
-    let name = format!("{run}/{step}/0/{attempt}/{purpose}/{turn}");
+    let (step, item) = split_item(step).unwrap_or((step, 0));
+    let name = format!("{run}/{step}/{item}/{attempt}/{purpose}/{turn}");
     Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string()
 }
 
@@ -95,6 +97,8 @@ mod tests {
         assert_eq!(first, message_id(&run, "flight", 1, Purpose::Send));
         assert_ne!(first, message_id(&run, "flight", 2, Purpose::Send));
         assert_ne!(first, message_id(&run, "hotel", 1, Purpose::Send));
+        let item = |step| message_id(&run, step, 1, Purpose::Send);
+        assert_ne!(item("flight[1]"), item("flight[2]"), "items are told apart");
         assert_ne!(first, message_id(&run, "flight", 1, Purpose::SendWithoutContext));
         let without_callback = message_id(&run, "flight", 1, Purpose::SendWithoutCallback);
         assert_ne!(first, without_callback);

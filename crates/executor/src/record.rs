@@ -203,7 +203,7 @@ impl Recorded {
         self.run.apply(&event);
         match (&event, update) {
             (RunEvent::ArtifactChunked { step, attempt, .. }, Some(update)) => {
-                if let Some(at) = self.run.shape().find(step) {
+                if let Some(at) = self.run.find(step) {
                     self.streamed.apply(at, *attempt, update);
                 }
             }

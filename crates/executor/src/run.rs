@@ -10,6 +10,7 @@ mod decide;
 mod effect;
 mod event;
 mod input;
+mod items;
 mod pause;
 pub mod projection;
 #[cfg(test)]
@@ -27,7 +28,6 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use protocol::v1::TaskState;
 
-pub(crate) use self::event::name_blob;
 use self::pause::Clock;
 pub use self::{
     content::{
@@ -37,10 +37,12 @@ pub use self::{
     effect::{Effect, Effects},
     event::{RunEvent, StepId},
     input::{Failure, Input, Rendered, Wait},
+    items::Items,
     refusal::Refusal,
     shape::{Shape, StepIndex, StepShape},
     step::{Flight, Phase, Settled, Step},
 };
+pub(crate) use self::{event::name_blob, shape::split_item};
 
 /// How long a remote Task that is no longer wanted may take to confirm its end.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(10);
@@ -70,6 +72,10 @@ pub struct Run {
     clock: Clock,
     /// To be skipped by the next decision.
     to_skip: BTreeSet<StepIndex>,
+    /// Waiting for their items.
+    expanded: BTreeSet<StepIndex>,
+    /// To be settled by the next decision, because all their items are.
+    to_gather: BTreeSet<StepIndex>,
     /// Remote Tasks of failed attempts that still have to be told to stop.
     orphans: BTreeMap<(StepIndex, u32), Orphan>,
     /// How many Messages it has sent to agents.
@@ -98,8 +104,8 @@ impl Run {
     /// Prepares a run that has not started.
     #[must_use]
     pub fn new(shape: Arc<Shape>) -> Self {
-        let steps: Vec<Step> =
-            shape.indices().map(|at| Step::new(shape.step(at).dependencies)).collect();
+        let step = |at| Step::new(shape.step(at).id.clone(), shape.step(at).dependencies);
+        let steps: Vec<Step> = shape.indices().map(step).collect();
         Self {
             unsettled: steps.len(),
             steps,
@@ -115,6 +121,8 @@ impl Run {
             paused: BTreeSet::new(),
             clock: Clock::default(),
             to_skip: BTreeSet::new(),
+            expanded: BTreeSet::new(),
+            to_gather: BTreeSet::new(),
             orphans: BTreeMap::new(),
             calls: 0,
             reported: None,
@@ -264,15 +272,26 @@ impl Run {
         self.steps.len() - self.unsettled
     }
 
-    /// All steps in plan order.
+    /// How many steps there are, items among them.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// All steps in plan order, each followed by its items.
     pub fn steps(&self) -> impl Iterator<Item = (&StepId, &Step)> {
-        self.shape.indices().map(|at| (&self.shape.step(at).id, &self.steps[at.position()]))
+        let planned = self.shape.indices().map(|at| self.at(at));
+        let with_items = planned.flat_map(|step| {
+            let items = step.items.iter().flat_map(Items::indices);
+            std::iter::once(step).chain(items.map(|at| self.at(at)))
+        });
+        with_items.map(|step| (&step.id, step))
     }
 
     /// When an attempt times out; its pauses do not count.
     #[must_use]
     pub fn attempt_deadline(&self, at: StepIndex, flight: &Flight) -> Timestamp {
-        later(after(flight.started_at, self.shape.step(at).timeout), flight.paused)
+        later(after(flight.started_at, self.shape_of(at).timeout), flight.paused)
     }
 
     /// The Task that [`Effect::Cancel`] is about, what was sent to get it, and when to stop trying.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use planner::StepResult;
+use planner::{StepResult, StepState};
 use protocol::v1::{Artifact, Message, TaskArtifactUpdateEvent};
 use serde::de::DeserializeOwned;
 use store::{AccountId, Conflict, Cursor, Order, PageQuery, Seq, Store, StoreError};
@@ -13,7 +13,7 @@ use crate::{
     body::Body,
     journal::{self, RUNS, RunSummary},
     record::{Opening, Recorded, TaskRecord},
-    run::{Chunk, Outcome, RunEvent, StepId, projection::RunState},
+    run::{Chunk, Outcome, RunEvent, Step, StepId, projection::RunState},
 };
 
 /// Runs of one account, read only.
@@ -271,7 +271,7 @@ impl Runs {
         }
     }
 
-    /// The result of a step that completed or failed; `None` for any other.
+    /// The result of a step that completed or failed, or of an item of one; `None` for any other.
     ///
     /// # Errors
     /// When the store fails.
@@ -280,9 +280,28 @@ impl Runs {
         recorded: &Recorded,
         step: &StepId,
     ) -> Result<Option<StepResult>, ExecutorError> {
-        let found = recorded.run.shape().find(step).map(|at| recorded.run.at(at));
-        match found.and_then(|step| step.result()) {
-            Some(body) => load(&*self.store, &self.account, &recorded.id, body).await.map(Some),
+        let Some(step) = recorded.run.find(step).map(|at| recorded.run.at(at)) else {
+            return Ok(None);
+        };
+        let has_ended = matches!(step.state(), StepState::Completed | StepState::Failed);
+        let Some(items) = step.items.as_ref().filter(|_| has_ended) else {
+            return self.own_result(recorded, step).await;
+        };
+        let mut results = Vec::new();
+        for item in items.indices().map(|at| recorded.run.at(at)) {
+            let result = self.own_result(recorded, item).await?;
+            results.push(Arc::new(result.unwrap_or_else(|| StepResult::new(item.state()))));
+        }
+        Ok(Some(StepResult::of_items(step.state(), results)))
+    }
+
+    async fn own_result(
+        &self,
+        recorded: &Recorded,
+        step: &Step,
+    ) -> Result<Option<StepResult>, ExecutorError> {
+        match step.result() {
+            Some(body) => self.load(&recorded.id, body).await.map(Some),
             None => Ok(None),
         }
     }

@@ -80,6 +80,9 @@ pub(crate) enum ReadWhat {
     Input(String),
 }
 
+/// Names that an expression can start from in some positions only, such as `item`.
+pub(crate) type Locals = &'static [&'static str];
+
 /// A compiled expression with everything it reads.
 pub(crate) type Compiled = (Expression, Vec<Read>);
 
@@ -94,12 +97,13 @@ impl Expression {
         text: &str,
         span: Span,
         source: &Source,
+        locals: Locals,
     ) -> Result<Compiled, Vec<Diagnostic>> {
         let place = Place::new(text, span, source);
         place.check_length()?;
         let islands = scan::scan_text(text).map_err(|faults| place.diagnostics(faults))?;
         let form = if whole(text, &islands).is_some() { Form::Whole } else { Form::Mixed };
-        Expression::new(form, &place, &islands)
+        Expression::new(form, &place, &islands, locals)
     }
 
     /// Compiles a position that takes one expression, bare or as one `${{ … }}`.
@@ -107,12 +111,13 @@ impl Expression {
         text: &str,
         span: Span,
         source: &Source,
+        locals: Locals,
     ) -> Result<Compiled, Vec<Diagnostic>> {
         let place = Place::new(text, span, source);
         place.check_length()?;
         if !is_template(text) {
             let island = scan::scan_bare(text).map_err(|faults| place.diagnostics(faults))?;
-            return Expression::new(Form::Bare, &place, &[island]);
+            return Expression::new(Form::Bare, &place, &[island], locals);
         }
         let islands = scan::scan_text(text).map_err(|faults| place.diagnostics(faults))?;
         if whole(text, &islands).is_none() {
@@ -122,13 +127,14 @@ impl Expression {
                 problem.help("write the expression alone, as in `steps.a.state == \"completed\"`"),
             ]);
         }
-        Expression::new(Form::Whole, &place, &islands)
+        Expression::new(Form::Whole, &place, &islands, locals)
     }
 
     fn new(
         form: Form,
         place: &Place<'_>,
         islands: &[Island<'_>],
+        locals: Locals,
     ) -> Result<Compiled, Vec<Diagnostic>> {
         let expression = Expression {
             source: place.text.to_owned(),
@@ -139,8 +145,9 @@ impl Expression {
         let (readings, mut faults) = references::readings(islands);
         match expression.compile() {
             Ok(program) => {
-                if references::has_other_names(islands) {
-                    faults.extend(references::unknown_names(islands, program.free_names()));
+                if references::has_other_names(islands, locals) {
+                    let names = program.free_names();
+                    faults.extend(references::unknown_names(islands, names, locals));
                 }
                 // The cell is new, so nothing can have been set before.
                 let _ = expression.program.set(Arc::new(program));

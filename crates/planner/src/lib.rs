@@ -3,7 +3,7 @@
 //! [`check`] reads a workflow file and finds everything that is wrong with it at once. [`bind()`]
 //! chooses an agent for each step from a snapshot of the registry, always the same for the same
 //! snapshot, and says why every other agent was not chosen. While the plan runs, [`evaluate_when`],
-//! [`render_message`] and [`evaluate_outputs`] turn the results of earlier steps into what is done
+//! [`evaluate_items`], [`render_message`] and [`evaluate_outputs`] turn the results of earlier steps into what is done
 //! next. Nothing here does I/O, knows the time, or is async.
 
 mod bind;
@@ -25,6 +25,7 @@ mod scope;
 pub mod show;
 mod step;
 mod template;
+mod turn;
 mod workflow;
 
 pub use bind::bind;
@@ -36,12 +37,14 @@ pub use limits::{Budget, Concurrency, MAX_KEY_BYTES, OnConflict, evaluate_key};
 pub use modes::{accepted, is_accepted, media_type};
 pub use pass_through::PassThrough;
 pub use plan::{Binding, Lost, Plan};
-pub use render::{Origin, evaluate_outputs, evaluate_when, render_message};
+pub use references::MAX_REFERENCES;
+pub use render::{Origin, evaluate_outputs, render_message};
 pub use result::{StepError, StepResult, StepState};
 pub use schedule::{Occurrence, Schedule, Times};
-pub use scope::{RunView, Scope};
-pub use step::{ErrorClass, Jitter, OnError, Retry, Selector, Step};
+pub use scope::{Item, RunView, Scope};
+pub use step::{ErrorClass, ForEach, Jitter, OnError, Retry, Selector, Step, item_id};
 pub use template::{PartContent, PartTemplate, Template};
+pub use turn::{MAX_ITEMS, evaluate_items, evaluate_when};
 pub use workflow::{
     DEFAULT_PARALLEL, DEFAULT_RUN_TIMEOUT, DEFAULT_STEP_TIMEOUT, InlineAgent, LANGUAGE_VERSION,
     Output, Workflow, check, parse_duration, show_duration,

@@ -32,6 +32,8 @@ impl PassThrough {
             if let Template::Expression(value) = &output.value
                 && let Some((step, name)) = value.one_artifact()
                 && let Some(step) = workflow.step(&step)
+                // Which item has the newest artifact of a name shows when all are settled.
+                && workflow.steps[step].for_each.is_none()
             {
                 steps[step].outputs.push((position, name));
             }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 /// The most Tasks one Message refers to. A join of thousands on one agent would otherwise put
 /// thousands of ids into every Message after it.
-pub(crate) const MAX_REFERENCES: usize = 256;
+pub const MAX_REFERENCES: usize = 256;
 
 /// For each step, its nearest ancestors with the same key: those on some way up from it on which no
 /// other step with its key comes before. Ascending, at most [`MAX_REFERENCES`] of them, the first

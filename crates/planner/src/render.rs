@@ -1,6 +1,6 @@
-//! What a step does with the results before it: whether it runs, what it sends; and what the run
-//! gives back.
+//! What a step makes of the results before it: what it sends; and what the run gives back.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use document::{Diagnostic, Span};
@@ -12,31 +12,9 @@ use crate::expression::{Artifact, Context, ExpressionError};
 use crate::inputs::{data_part, file_part, text_part};
 use crate::result::StepResult;
 use crate::scope::Scope;
-use crate::step::Step;
+use crate::step::{Step, item_id};
 use crate::template::{PartContent, PartTemplate, Template, text_of};
 use crate::workflow::{Output, Workflow};
-
-/// Evaluates the `when` of a step; true without one.
-///
-/// # Errors
-/// The expression fails, or gives anything but true or false.
-pub fn evaluate_when(
-    workflow: &Workflow,
-    step: usize,
-    scope: &Scope,
-) -> Result<bool, ExpressionError> {
-    let Some(when) = &workflow.steps[step].when else { return Ok(true) };
-    match when.evaluate(scope, &Context::new(scope), &workflow.source)? {
-        Json::Bool(value) => Ok(value),
-        other => {
-            let message = format!("`when` must give true or false, not {other}");
-            let problem = Diagnostic::error("expression::not-boolean", message).at(when.span(), "");
-            let help = "compare it, as in `steps.a.text == \"yes\"`, or test it, \
-                        as in `steps.a.data is defined`";
-            Err(ExpressionError::new(&workflow.source, problem.help(help)))
-        }
-    }
-}
 
 /// Makes the Parts of the Message a step sends; without `message`, the Parts that started the run.
 ///
@@ -157,17 +135,22 @@ impl Renderer<'_> {
         let Some(result) = self.scope.steps.get(id).filter(|result| !result.is_skipped()) else {
             return Ok(Vec::new());
         };
-        match name {
-            Some(name) => match result.newest_named(name) {
-                Some(index) => Ok(artifact_parts(Origin::of(id, result), &result.artifacts[index])),
-                None => Err(self.no_such_artifact(id, name, result, template)),
-            },
-            None if result.artifacts.is_empty() => Ok(message_parts(id, result)),
-            None => Ok(result
-                .artifacts
-                .iter()
-                .flat_map(|artifact| artifact_parts(Origin::of(id, result), artifact))
-                .collect()),
+        let Some(name) = name else {
+            return Ok(result
+                .leaves()
+                .flat_map(|(item, leaf)| all_parts(id, item, leaf))
+                .collect());
+        };
+        let newest: Vec<Vec<Part>> = result
+            .leaves()
+            .filter_map(|(item, leaf)| {
+                let artifact = &leaf.artifacts[leaf.newest_named(name)?];
+                Some(artifact_parts(Origin::of(&address(id, item), leaf), artifact))
+            })
+            .collect();
+        match newest.is_empty() {
+            true => Err(self.no_such_artifact(id, name, result, template)),
+            false => Ok(newest.concat()),
         }
     }
 
@@ -178,8 +161,9 @@ impl Renderer<'_> {
         result: &StepResult,
         template: &PartTemplate,
     ) -> ExpressionError {
-        let names: Vec<&str> =
-            result.newest().map(|(_, artifact)| artifact.name.as_str()).collect();
+        let newest = result.leaves().flat_map(|(_, leaf)| leaf.newest());
+        let mut names: Vec<&str> = newest.map(|(_, artifact)| artifact.name.as_str()).collect();
+        names.dedup();
         let message = format!("step `{id}` has no artifact `{name}`");
         let problem = Diagnostic::error("workflow::no-artifact", message).at(template.span, "");
         let help = match names.is_empty() {
@@ -210,7 +194,7 @@ impl Renderer<'_> {
     fn output(&self, output: &Output) -> Result<v1::Artifact, ExpressionError> {
         let parts = match self.single_artifact(&output.value) {
             Some((step, artifact)) => {
-                artifact_parts(Origin::of(&step, &artifact.result), artifact.artifact())
+                artifact_parts(Origin::of(&step, artifact.leaf()), artifact.artifact())
             }
             None => match self.value(&output.value, output.span)? {
                 Json::String(text) => vec![text_part(text)],
@@ -220,20 +204,25 @@ impl Renderer<'_> {
         Ok(output_artifact(output, parts))
     }
 
-    /// The artifact an output passes on as it is, with the step it is of.
+    /// The artifact an output passes on as it is, with the step or item it is of.
     fn single_artifact(&self, value: &Template) -> Option<(String, Arc<Artifact>)> {
         let Template::Expression(expression) = value else { return None };
         let artifact = expression.artifact(&self.context)?;
-        let mut steps = self.scope.steps.iter();
-        let (step, _) = steps.find(|(_, result)| Arc::ptr_eq(result, &artifact.result))?;
-        Some((step.clone(), artifact))
+        let is_it = |result: &Arc<StepResult>| Arc::ptr_eq(result, &artifact.result);
+        let step = self.scope.steps.iter().find_map(|(step, result)| {
+            if is_it(result) {
+                return Some(address(step, artifact.item).into_owned());
+            }
+            Some(item_id(step, result.items.as_ref()?.iter().position(is_it)?))
+        });
+        Some((step?, artifact))
     }
 }
 
 /// Says where an artifact or a Message comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
-    /// The step.
+    /// The step, or the item of a step.
     pub step: &'a str,
     /// The agent that served it.
     pub agent: Option<&'a str>,
@@ -258,6 +247,21 @@ impl<'a> Origin<'a> {
             .filter_map(|(key, value)| Some((key.to_owned(), Json::from(value?))))
             .collect()
     }
+}
+
+/// A step, or an item of one.
+fn address(step: &str, item: Option<usize>) -> Cow<'_, str> {
+    item.map_or(Cow::Borrowed(step), |item| Cow::Owned(item_id(step, item)))
+}
+
+/// The Parts of all artifacts of a step or an item, or of its direct Message when it made none.
+fn all_parts(step: &str, item: Option<usize>, leaf: &StepResult) -> Vec<Part> {
+    let step = address(step, item);
+    if leaf.artifacts.is_empty() {
+        return message_parts(&step, leaf);
+    }
+    let artifacts = leaf.artifacts.iter();
+    artifacts.flat_map(|artifact| artifact_parts(Origin::of(&step, leaf), artifact)).collect()
 }
 
 /// The Parts of an artifact, each saying where it comes from.
@@ -321,21 +325,24 @@ fn last_artifacts(workflow: &Workflow, scope: &Scope) -> Vec<v1::Artifact> {
         let Some(result) = scope.steps.get(id).filter(|result| !result.is_skipped()) else {
             continue;
         };
-        let origin = Origin::of(id, result);
-        let of_step = result.artifacts.iter().enumerate();
-        artifacts.extend(of_step.map(|(index, artifact)| last_artifact(origin, index, artifact)));
-        let parts =
-            if result.artifacts.is_empty() { message_parts(id, result) } else { Vec::new() };
-        if !parts.is_empty() {
-            artifacts.push(v1::Artifact {
-                artifact_id: id.clone(),
-                name: id.clone(),
-                parts,
-                ..v1::Artifact::default()
-            });
+        for (item, leaf) in result.leaves() {
+            artifacts.extend(artifacts_of(&address(id, item), leaf));
         }
     }
     artifacts
+}
+
+/// What the run has of a step or an item that nothing depends on.
+fn artifacts_of(step: &str, leaf: &StepResult) -> Vec<v1::Artifact> {
+    let origin = Origin::of(step, leaf);
+    let own = leaf.artifacts.iter().enumerate();
+    let own: Vec<_> = own.map(|(index, artifact)| last_artifact(origin, index, artifact)).collect();
+    let parts = if own.is_empty() { message_parts(step, leaf) } else { Vec::new() };
+    if parts.is_empty() {
+        return own;
+    }
+    let (artifact_id, name) = (step.to_owned(), step.to_owned());
+    vec![v1::Artifact { artifact_id, name, parts, ..v1::Artifact::default() }]
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a step yields.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use protocol::v1::{self, part::Content};
 use serde::{Deserialize, Serialize};
@@ -97,6 +98,9 @@ pub struct StepResult {
     /// Why it was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What each item of its `for_each` yielded, in order; absent for a step without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<Vec<Arc<StepResult>>>,
 }
 
 impl StepResult {
@@ -113,6 +117,7 @@ impl StepResult {
             status_message: None,
             error: None,
             reason: None,
+            items: None,
         }
     }
 
@@ -122,15 +127,37 @@ impl StepResult {
         StepResult { reason: Some(reason.into()), ..StepResult::new(StepState::Skipped) }
     }
 
+    /// What a step yielded whose items yielded this: their agent, and the error of the first that failed.
+    #[must_use]
+    pub fn of_items(state: StepState, items: Vec<Arc<StepResult>>) -> StepResult {
+        StepResult {
+            agent: items.iter().find_map(|item| item.agent.clone()),
+            error: items.iter().find_map(|item| item.error.clone()),
+            items: Some(items),
+            ..StepResult::new(state)
+        }
+    }
+
+    /// The results in which its artifacts are: its own, or that of each item, with the item's number.
+    pub(crate) fn leaves(&self) -> impl DoubleEndedIterator<Item = (Option<usize>, &StepResult)> {
+        let own = self.items.is_none().then_some((None, self));
+        let items = self.items.as_deref().unwrap_or_default().iter().enumerate();
+        own.into_iter().chain(items.map(|(at, item)| (Some(at), &**item)))
+    }
+
     pub(crate) fn is_skipped(&self) -> bool {
         self.state == StepState::Skipped
     }
 
     /// The texts of the newest artifacts joined by newlines, else the text of the direct Message,
     /// else that of the terminal status. The text Parts of one artifact belong together as they
-    /// are: they may be streamed chunks.
+    /// are: they may be streamed chunks. With `for_each`, the texts of all items joined by newlines.
     #[must_use]
     pub fn text(&self) -> Option<String> {
+        if let Some(items) = &self.items {
+            let texts: Vec<String> = items.iter().filter_map(|item| item.text()).collect();
+            return Some(texts.join("\n"));
+        }
         let texts: Vec<String> =
             self.newest().filter_map(|(_, artifact)| artifact_text(artifact)).collect();
         if !texts.is_empty() {
@@ -140,7 +167,7 @@ impl StepResult {
     }
 
     /// The first data Part of the newest artifacts, else of the direct Message, else of the
-    /// terminal status.
+    /// terminal status. None with `for_each`, each of whose items has its own.
     #[must_use]
     pub fn data(&self) -> Option<&Json> {
         let messages = [&self.message, &self.status_message].into_iter().flatten();

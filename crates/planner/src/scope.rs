@@ -20,8 +20,19 @@ pub struct Scope {
     pub steps: BTreeMap<String, Arc<StepResult>>,
     /// The run itself.
     pub run: RunView,
+    /// The item that a step with `for_each` runs for.
+    pub item: Option<Item>,
     /// The Parts of the Message that started the run: what a step without `message` sends on.
     pub start: Arc<[Part]>,
+}
+
+/// Holds one item of a `for_each`: `item` and `index`.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The item.
+    pub value: Arc<Json>,
+    /// Its position in the list, from 0.
+    pub index: usize,
 }
 
 /// Holds what an expression can see of the run, as `run.…`; times are data, so that a replay sees

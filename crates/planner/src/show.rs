@@ -56,6 +56,9 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
         ),
     );
     line(out, &format!("  card       {}", binding.digest));
+    if let Some(each) = for_each(plan, step) {
+        line(out, &format!("  for each   {each}"));
+    }
     for lost in binding.lost.iter() {
         line(out, &format!("  not        {}: {}", shown(&lost.agent), shown(&lost.why)));
     }
@@ -72,6 +75,14 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
     if !references.is_empty() {
         line(out, &format!("  refers to  {}", references.join(", ")));
     }
+}
+
+/// The list that a step runs for, as written, and how many items at once.
+fn for_each(plan: &Plan, step: usize) -> Option<String> {
+    let for_each = plan.workflow.steps[step].for_each.as_ref()?;
+    let list = document::brief(plan.workflow.source.slice(for_each.span), 200);
+    let most = for_each.concurrency.map(|most| format!(", {most} at once")).unwrap_or_default();
+    Some(format!("{list}{most}"))
 }
 
 /// What a card says: it must neither move a terminal nor look like another line of the plan.
@@ -145,7 +156,7 @@ fn step_json(plan: &Plan, step: usize) -> Json {
             reasons(plan, edge).into_iter().map(|(why, line)| json!({"why": why, "line": line}));
         json!({"step": plan.workflow.steps[edge.from].id, "reasons": reasons.collect::<Vec<_>>()})
     });
-    json!({
+    let mut shown = json!({
         "id": plan.workflow.steps[step].id,
         "agent": binding.agent,
         "selected_by": selected_by(plan, step),
@@ -156,7 +167,12 @@ fn step_json(plan: &Plan, step: usize) -> Json {
         "not": *binding.lost,
         "after": after.collect::<Vec<_>>(),
         "refers_to": ids(plan, &plan.references[step]),
-    })
+    });
+    if let Some(for_each) = &plan.workflow.steps[step].for_each {
+        shown["for_each"] = plan.workflow.source.slice(for_each.span).into();
+        shown["concurrency"] = for_each.concurrency.into();
+    }
+    shown
 }
 
 /// Shows a plan as a mermaid flow chart: an arrow for each dependency.
@@ -166,7 +182,8 @@ pub fn mermaid(plan: &Plan) -> String {
     for (step, binding) in plan.workflow.steps.iter().zip(&plan.bindings) {
         // Prefixed, since some words, such as `end`, cannot be ids in mermaid.
         let (id, agent) = (&step.id, label(&binding.agent));
-        writeln!(out, "    step_{id}[\"{id}<br/>{agent}\"]")
+        let each = if step.for_each.is_some() { " for each item" } else { "" };
+        writeln!(out, "    step_{id}[\"{id}{each}<br/>{agent}\"]")
             .expect("writing to a string cannot fail");
     }
     for edge in plan.edges() {

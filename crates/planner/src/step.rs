@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::criteria::Criteria;
 use crate::expression::Expression;
-use crate::template::PartTemplate;
+use crate::template::{PartTemplate, Template};
 
 /// Describes one step, with the workflow's defaults merged in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,12 +30,34 @@ pub struct Step {
     pub reads: Vec<usize>,
     /// Evaluated once its dependencies are settled; false skips the step.
     pub when: Option<Expression>,
+    /// The list for each item of which it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_each: Option<ForEach>,
     /// What its failure means for the run.
     pub on_error: OnError,
     /// When and how a failed attempt is repeated.
     pub retry: Retry,
     /// How long one attempt may take.
     pub timeout: Duration,
+}
+
+/// Says for which items a step runs, once for each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ForEach {
+    /// Gives the list.
+    pub list: Template,
+    /// Where it stands in the file.
+    pub span: Span,
+    /// Items under way at once; as many as the run lets when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<usize>,
+}
+
+/// Names one item of a step with `for_each`, counted from 0: the address of its pauses, and the step that its
+/// artifacts say they come from.
+#[must_use]
+pub fn item_id(step: &str, item: usize) -> String {
+    format!("{step}[{item}]")
 }
 
 /// Says how the agent of a step is found.

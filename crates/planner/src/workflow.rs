@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::dag::{self, Edge};
+use crate::expression::Locals;
 use crate::inputs::Input;
 use crate::limits::{Budget, Concurrency};
 use crate::schedule::Schedule;
@@ -16,6 +17,7 @@ use crate::template::Template;
 
 mod decoder;
 pub(crate) mod duration;
+mod each;
 mod inputs;
 mod limits;
 mod message;
@@ -147,7 +149,8 @@ pub use duration::{parse as parse_duration, show as show_duration};
 /// Everything that is wrong with it, in the order of the file.
 pub fn check(source: &Source) -> Result<Workflow, Vec<Diagnostic>> {
     let root = parse(source, &Limits::default())?;
-    let mut checker = Checker { decoder: Decoder::new(source), names: Names::collect(&root) };
+    let (decoder, names) = (Decoder::new(source), Names::collect(&root));
+    let mut checker = Checker { decoder, names, locals: &[] };
     let workflow = checker.workflow(&root);
     let mut problems = checker.decoder.problems;
     match workflow {
@@ -203,6 +206,8 @@ struct Defaults {
 struct Checker<'s, 'n> {
     decoder: Decoder<'s>,
     names: Names<'n>,
+    /// What the position that is read has in scope beside inputs, steps and the run.
+    locals: Locals,
 }
 
 impl<'n> Checker<'_, 'n> {

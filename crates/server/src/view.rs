@@ -227,6 +227,8 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::RunQueued { .. }
         | RunEvent::RunAdmitted { .. }
         | RunEvent::StepSkipped { .. }
+        | RunEvent::StepExpanded { .. }
+        | RunEvent::StepGathered { .. }
         | RunEvent::AttemptStarted { .. }
         | RunEvent::AttemptPaused { .. }
         | RunEvent::AttemptUnpaused { .. }
@@ -254,7 +256,7 @@ fn is_news(event: &RunEvent) -> bool {
 fn step_metadata(record: &TaskRecord, event: &RunEvent) -> Option<Map<String, Value>> {
     let TaskRecord::Run(recorded) = record else { return None };
     let id = event.step()?;
-    let index = recorded.run.shape().find(id)?;
+    let index = recorded.run.find(id)?;
     let step = recorded.run.at(index);
     let mut about = Map::new();
     about.insert("step".to_owned(), json!(id.as_str()));

@@ -20,7 +20,7 @@ use super::{
 
 const KILLS: u64 = 40;
 /// Series of this module.
-const SHARES: u64 = 10;
+const SHARES: u64 = 11;
 /// More commands than any run takes.
 const MOST_ACTS: usize = 60;
 
@@ -52,6 +52,11 @@ async fn a_fan_out_that_is_killed_at_random_ends_as_if_undisturbed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fan_out_without_streams_that_is_killed_at_random_ends_as_if_undisturbed() {
     kill("run, fan-out without streams", Shape::FanOut, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_with_items_that_is_killed_at_random_ends_as_if_undisturbed() {
+    kill("run, items", Shape::ForEach, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -154,7 +159,7 @@ impl Calm {
                 calm.last = started.elapsed();
                 calm.later = answer_all(&stage).await;
             }
-            Shape::Chain | Shape::Diamond | Shape::FanOut => {
+            Shape::Chain | Shape::Diamond | Shape::FanOut | Shape::ForEach => {
                 process.end().await.exits(0);
                 calm.last = started.elapsed();
             }

@@ -1,4 +1,4 @@
-//! What is killed: workflows of five shapes, and the agents that they call.
+//! What is killed: workflows of six shapes, and the agents that they call.
 
 use std::time::Duration;
 
@@ -18,6 +18,8 @@ const AGENTS: [(&str, Kind); 4] =
     [("slow", Kind::Slow), ("chunks", Kind::Chunks), ("echo", Kind::Echo), ("asks", Kind::Asks)];
 /// How many questions an agent has that asks.
 const TURNS: u32 = 2;
+/// For how many items a step runs that has some.
+const ITEMS: usize = 8;
 
 /// The shapes of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub(super) enum Shape {
     Chain,
     Diamond,
     FanOut,
+    /// A step runs once for each of some items, a few of them at once.
+    ForEach,
     /// Two steps ask twice each, side by side, while a third one goes on.
     Pauses,
     /// It never ends by itself: two steps work, one asks, one has ended, and one waits for one that works.
@@ -87,6 +91,11 @@ impl Shape {
                 step("bottom", "slow", &["left", "middle", "right"]),
             ],
             Self::FanOut => fan_out(),
+            Self::ForEach => vec![
+                step("root", "echo", &[]),
+                saying("For 40ms: ${{ index }}, ${{ item }}.", "each", "slow", &["root"]),
+                step("all", "chunks", &["each"]),
+            ],
             Self::Pauses => vec![
                 step("top", "echo", &[]),
                 step("left", "asks", &["top"]),
@@ -105,10 +114,19 @@ impl Shape {
         }
     }
 
+    /// What else a step has.
+    fn fields(self, id: &str) -> &'static str {
+        match (self, id) {
+            (Self::ForEach, "each") => ", for_each: [a, b, c, d, e, f, g, h], concurrency: 3",
+            _ => "",
+        }
+    }
+
     /// How many Messages begin an attempt when nobody disturbs.
     pub(super) fn count(self) -> usize {
         match self {
             Self::Endless => self.steps().len() - 1,
+            Self::ForEach => self.steps().len() - 1 + ITEMS,
             _ => self.steps().len(),
         }
     }
@@ -138,7 +156,9 @@ impl Scene {
         }
         workflow += "steps:\n";
         for (id, agent, message) in &steps {
-            workflow += &format!("  {id}: {{agent: {agent}, message: {}}}\n", json!(message));
+            let fields = self.shape.fields(id);
+            workflow +=
+                &format!("  {id}: {{agent: {agent}, message: {}{fields}}}\n", json!(message));
         }
         workflow += "outputs:\n";
         for (id, ..) in &steps {

@@ -28,7 +28,7 @@ impl Live {
         let bars = MultiProgress::new();
         let steps = recorded.run.steps().map(|(id, _)| id.as_str().len());
         let width = steps.max().unwrap_or(0).clamp(4, 24);
-        let whole = bars.add(ProgressBar::new(recorded.run.shape().len() as u64));
+        let whole = bars.add(ProgressBar::new(recorded.run.count() as u64));
         whole.set_style(style("  {bar:32.cyan/dim} {pos}/{len} steps  {elapsed}  {msg:.dim}"));
         let _ = bars.println(format!("run {} of {}", recorded.id, recorded.plan.workflow.name));
         Self { bars, whole, lines: HashMap::new(), width }
@@ -41,7 +41,7 @@ impl Live {
         let Some((step, text)) = news(recorded, event) else {
             return;
         };
-        let Some(at) = event.step().and_then(|step| recorded.run.shape().find(step)) else {
+        let Some(at) = event.step().and_then(|step| recorded.run.find(step)) else {
             return;
         };
         let state = recorded.run.step_state(at);
@@ -50,6 +50,7 @@ impl Live {
             show(line, state, text);
         }
         let settled = recorded.run.settled();
+        self.whole.set_length(recorded.run.count() as u64);
         self.whole.set_position(settled as u64);
     }
 
@@ -58,7 +59,7 @@ impl Live {
     }
 
     pub(crate) fn finish(&mut self, recorded: &Recorded) {
-        for at in recorded.run.shape().indices() {
+        for at in recorded.run.indices() {
             let state = recorded.run.step_state(at);
             if state == StepState::Canceled
                 && let Some(line) = self.lines.get(&at)

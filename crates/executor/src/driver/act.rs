@@ -98,11 +98,13 @@ impl Driver {
         };
         let is_paused = matches!(self.run.at(at).phase, Phase::Paused { .. });
         let deadline = (!is_paused).then(|| self.run.attempt_deadline(at, &flight));
-        let timeout = self.run.shape().step(at).timeout;
+        let timeout = self.run.shape_of(at).timeout;
         let passed = self.streamed.of_attempt(at, attempt);
         let accepts = self.run.header().map(|header| header.accepts.clone()).unwrap_or_default();
-        let through = &self.through[at.position()];
-        let passing = Passing::new(&self.plan, at, through, &accepts, passed);
+        let planned = self.run.planned(at);
+        let through = &self.through[planned.position()];
+        let step = self.step_id(at);
+        let passing = Passing::new(&self.plan, planned, step, through, &accepts, passed);
         let relays = self.run.is_relay();
         let (passing, accepts) = match relays {
             true => (passing.map(Passing::unchanged), accepts),
@@ -210,7 +212,7 @@ impl Driver {
     }
 
     fn step_id(&self, at: StepIndex) -> crate::run::StepId {
-        self.run.shape().step(at).id.clone()
+        self.run.at(at).id.clone()
     }
 }
 
@@ -246,6 +248,7 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
         | Phase::Rendering
         | Phase::Answered(..)
         | Phase::BackingOff { .. }
+        | Phase::Items
         | Phase::Settled(_) => return None,
     };
     Some((errand.0.clone(), errand.1))

@@ -48,7 +48,7 @@ impl Driver {
         });
         match prepared {
             Ok((at, report)) => {
-                let step = self.run.shape().step(at).id.clone();
+                let step = self.run.at(at).id.clone();
                 self.take(report);
                 self.draft.writes.extend(kept);
                 self.waiting.push(Waiting { step, taken });
@@ -77,7 +77,7 @@ impl Driver {
             (None, [only]) => only.clone(),
             (None, _) => return Err(ReplyError::Ambiguous { open }),
         };
-        self.run.shape().find(&step).ok_or(ReplyError::NotPaused)
+        self.run.find(&step).ok_or(ReplyError::NotPaused)
     }
 
     /// What an answer in a relay refers to, as its agent knows it.
@@ -104,7 +104,7 @@ impl Driver {
         references: Vec<String>,
     ) -> Result<Report, ReplyError> {
         let turn = flight.turn + 1;
-        let step = self.run.shape().step(at).id.clone();
+        let step = self.run.at(at).id.clone();
         let purpose = Purpose::Answer { turn };
         let id = message_id(&self.id, step.as_str(), flight.attempt, purpose);
         let message = match self.run.is_relay() {

@@ -6,7 +6,7 @@ use crate::{callback::Hints, run::StepIndex};
 impl Driver {
     /// Opens the callbacks of all attempts that go on, also of those that wait for somebody.
     pub(super) fn listen_all(&mut self) {
-        let indices = self.run.shape().indices();
+        let indices = self.run.indices();
         for at in indices {
             self.listen(at);
         }

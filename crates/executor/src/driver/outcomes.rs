@@ -56,7 +56,7 @@ impl Driver {
 
     /// The skill that a step asks for.
     fn skill(&self, step: &StepId) -> Option<String> {
-        let at = self.run.shape().find(step)?;
+        let at = self.run.planned(self.run.find(step)?);
         match &self.plan.workflow.steps[at.position()].selector {
             Selector::Match(asked) => asked.skill.clone(),
             Selector::Url(_) | Selector::SameAs(_) => None,

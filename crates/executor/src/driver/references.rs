@@ -51,8 +51,8 @@ impl Driver {
         let plan: Plan = runs::load(store, account, id, &header.plan).await?;
         let mut run = Run::new(Arc::new(Shape::of(&plan)));
         events.iter().for_each(|event| run.apply(event));
-        let steps = run.shape().indices().filter(|at| {
-            let other = plan.bindings.get(at.position());
+        let steps = run.indices().filter(|at| {
+            let other = plan.bindings.get(run.planned(*at).position());
             other.is_some_and(|other| interfaces::are_of_one_agent(binding, other))
         });
         let tasks = steps.filter_map(|at| run.at(at).task.as_ref());

@@ -3,11 +3,14 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
-use planner::{Binding, ErrorClass, RunView, Scope, StepError, StepResult, StepState};
+use planner::{
+    Binding, ErrorClass, MAX_REFERENCES, Plan, RunView, Scope, StepError, StepResult, StepState,
+};
 use protocol::{
     model::metadata,
     v1::{Message, Part},
 };
+use serde_json::Value;
 use store::Write;
 
 use super::Driver;
@@ -16,31 +19,27 @@ use crate::{
     callback::{Callback, Callbacks},
     id::{Purpose, message_id},
     report::{Report, body_of, clip},
-    run::{Input, Intent, Rendered, StepId, StepIndex},
+    run::{Input, Intent, Items, Rendered, StepId, StepIndex},
 };
 
 impl Driver {
-    /// Evaluates `when` (before the first attempt) and the message of a step.
+    /// Evaluates what a step does when its turn comes (before the first attempt), and its message.
     pub(super) async fn render(&mut self, at: StepIndex) -> Result<Report, ExecutorError> {
         let plan = Arc::clone(&self.plan);
-        let step = &plan.workflow.steps[at.position()];
-        let scope = self.scope(&step.reads).await?;
-        if self.run.at(at).attempts == 0
-            && let Some(condition) = &step.when
+        let planned = self.run.planned(at).position();
+        let mut scope = self.scope(&plan.workflow.steps[planned].reads).await?;
+        let is_begun = self.run.at(at).attempts > 0;
+        if !is_begun
+            && self.run.at(at).item_of.is_none()
+            && let Some(report) = self.begin_step(at, &plan, &scope)?
         {
-            match planner::evaluate_when(&plan.workflow, at.position(), &scope) {
-                Ok(true) => (),
-                Ok(false) => {
-                    let condition = condition.source().to_owned();
-                    return Ok(self.rendered(at, Rendered::Skip { condition }));
-                }
-                Err(error) => return self.cannot_render(at, &error.to_string()),
-            }
+            return Ok(report);
         }
-        match planner::render_message(&plan.workflow, at.position(), &scope) {
-            Ok(parts) => match self.intend(at, &plan.bindings[at.position()], parts).await {
+        scope.item = self.item(at).await?;
+        match planner::render_message(&plan.workflow, planned, &scope) {
+            Ok(parts) => match self.intend(at, &plan.bindings[planned], parts).await {
                 Err(error @ ExecutorError::TooLarge { .. }) => {
-                    let agent = &plan.bindings[at.position()].agent;
+                    let agent = &plan.bindings[planned].agent;
                     self.cannot_render(
                         at,
                         &format!("the Message for `{agent}` is too large: {error}"),
@@ -49,6 +48,46 @@ impl Driver {
                 report => report,
             },
             Err(error) => self.cannot_render(at, &error.to_string()),
+        }
+    }
+
+    /// Evaluates `when`, then `for_each`; nothing when the step simply runs.
+    fn begin_step(
+        &self,
+        at: StepIndex,
+        plan: &Plan,
+        scope: &Scope,
+    ) -> Result<Option<Report>, ExecutorError> {
+        let (workflow, step) = (&plan.workflow, at.position());
+        let is_skipped = planner::evaluate_when(workflow, step, scope).map(|runs| !runs);
+        let rendered = match is_skipped {
+            Ok(true) => {
+                let condition = workflow.steps[step].when.as_ref();
+                let condition = condition.map(|it| it.source().to_owned()).unwrap_or_default();
+                self.rendered(at, Rendered::Skip { condition })
+            }
+            Ok(false) => match planner::evaluate_items(workflow, step, scope) {
+                Ok(None) => return Ok(None),
+                Ok(Some(items)) => self.expanded(at, &items)?,
+                Err(error) => self.cannot_render(at, &error.to_string())?,
+            },
+            Err(error) => self.cannot_render(at, &error.to_string())?,
+        };
+        Ok(Some(rendered))
+    }
+
+    fn expanded(&self, at: StepIndex, items: &[Value]) -> Result<Report, ExecutorError> {
+        let mut blobs = Vec::new();
+        let count = u32::try_from(items.len()).expect("there are at most MAX_ITEMS");
+        match body_of(&self.shared.account, &items, &mut blobs) {
+            Ok(items) => {
+                let report = self.rendered(at, Rendered::Expand { items, count });
+                Ok(Report { blobs, ..report })
+            }
+            Err(error @ ExecutorError::TooLarge { .. }) => {
+                self.cannot_render(at, &format!("the items of `for_each` are too large: {error}"))
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -93,7 +132,7 @@ impl Driver {
             scheduled_at: header.and_then(|header| header.scheduled_at).map(|at| at.to_string()),
             started_at: self.run.started_at().map(|at| at.to_string()).unwrap_or_default(),
         };
-        Ok(Scope { inputs: start.inputs, steps, run, start: start.parts })
+        Ok(Scope { inputs: start.inputs, steps, run, item: None, start: start.parts })
     }
 
     async fn intend(
@@ -103,7 +142,7 @@ impl Driver {
         parts: Vec<Part>,
     ) -> Result<Report, ExecutorError> {
         let attempt = self.run.at(at).attempts + 1;
-        let step = self.run.shape().step(at).id.clone();
+        let step = self.run.at(at).id.clone();
         let id = message_id(&self.id, step.as_str(), attempt, Purpose::Send);
         let mut message = self
             .spoken(parts, binding)
@@ -142,27 +181,32 @@ impl Driver {
         }
     }
 
-    /// Task ids of the nearest ancestors on the same agent; one that left no Task stands back for its own.
+    /// Task ids of the nearest ancestors on the same agent, those of all items of one; one that left no Task stands
+    /// back for its own.
     fn references(&self, at: StepIndex) -> Vec<String> {
         let mut ids = Vec::new();
-        let mut open: Vec<usize> = self.plan.references[at.position()].clone();
+        let mut open: Vec<usize> = self.plan.references[self.run.planned(at).position()].clone();
         let mut seen = std::collections::BTreeSet::new();
         while let Some(position) = open.pop() {
             if !seen.insert(position) {
                 continue;
             }
-            match &self.run.at(index(position)).task {
-                Some(task) => ids.push((position, task.task_id.clone())),
-                None => open.extend(&self.plan.references[position]),
+            let step = self.run.at(index(position));
+            let items = step.items.iter().flat_map(Items::indices).map(|item| self.run.at(item));
+            let tasks = step.task.iter().chain(items.filter_map(|item| item.task.as_ref()));
+            let before = ids.len();
+            ids.extend(tasks.enumerate().map(|(nth, it)| (position, nth, it.task_id.clone())));
+            if ids.len() == before {
+                open.extend(&self.plan.references[position]);
             }
         }
         ids.sort();
-        ids.into_iter().map(|(_, id)| id).collect()
+        ids.into_iter().map(|(_, _, id)| id).take(MAX_REFERENCES).collect()
     }
 
     fn cannot_render(&self, at: StepIndex, why: &str) -> Result<Report, ExecutorError> {
         let error = StepError {
-            step: self.run.shape().step(at).id.to_string(),
+            step: self.run.at(at).id.to_string(),
             class: ErrorClass::Invalid,
             message: clip(why),
             attempt: self.run.at(at).attempts,
@@ -176,7 +220,7 @@ impl Driver {
     }
 
     fn rendered(&self, at: StepIndex, rendered: Rendered) -> Report {
-        let step: StepId = self.run.shape().step(at).id.clone();
+        let step: StepId = self.run.at(at).id.clone();
         Report::of(Input::Rendered { step, at: Timestamp::now(), rendered })
     }
 }

@@ -1,9 +1,9 @@
 //! What finished steps yielded, in memory as far as it is needed.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
-use planner::{Plan, StepResult, StepState};
+use planner::{Item, Plan, StepResult, StepState};
 use protocol::v1::Part;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -21,6 +21,8 @@ pub(super) struct Results {
     by_step: Vec<Option<Arc<StepResult>>>,
     /// How many unsettled steps read it; the outputs of the run count as one more.
     readers: Vec<u32>,
+    /// The items of the steps that wait for them.
+    lists: HashMap<StepIndex, Arc<[Arc<Value>]>>,
     start: Option<Start>,
 }
 
@@ -40,12 +42,13 @@ impl Results {
         for read in by_steps.chain(&workflow.outputs_read) {
             readers[*read] += 1;
         }
-        Self { by_step: vec![None; workflow.steps.len()], readers, start: None }
+        let by_step = vec![None; workflow.steps.len()];
+        Self { by_step, readers, lists: HashMap::new(), start: None }
     }
 
-    /// Keeps a result that somebody is going to read.
+    /// Keeps a result that somebody is going to read: that of an item nobody does before its step is settled.
     pub(super) fn keep(&mut self, at: StepIndex, result: Arc<StepResult>) {
-        if self.readers[at.position()] > 0 {
+        if self.readers.get(at.position()).is_some_and(|readers| *readers > 0) {
             self.by_step[at.position()] = Some(result);
         }
     }
@@ -73,13 +76,29 @@ impl Results {
 impl Driver {
     /// Forgets the results that nobody is going to read any more, and what has gone on before them. Costs O(what the settled steps read).
     pub(super) fn release_results(&mut self, events: &[RunEvent]) {
-        let plan = Arc::clone(&self.plan);
-        let shape = Arc::clone(self.run.shape());
-        let settled = events.iter().filter_map(RunEvent::settles);
-        for at in settled.filter_map(|step| shape.find(step)) {
-            self.results.release(&plan.workflow.steps[at.position()].reads);
+        for at in events.iter().filter_map(RunEvent::settles).filter_map(|step| self.run.find(step))
+        {
+            // What an item reads, its step does.
+            if let Some(step) = self.plan.workflow.steps.get(at.position()) {
+                self.results.release(&step.reads);
+                self.results.lists.remove(&at);
+            }
             self.streamed.forget(at);
         }
+    }
+
+    /// One item of a step with `for_each`; nothing for a step without.
+    pub(super) async fn item(&mut self, at: StepIndex) -> Result<Option<Item>, ExecutorError> {
+        let Some((step, index)) = self.run.at(at).item_of else { return Ok(None) };
+        let index = index as usize;
+        if !self.results.lists.contains_key(&step) {
+            let list = self.run.at(step).items.as_ref().map(|items| items.list.clone());
+            let list = list.expect("an item is of a step that has items");
+            let list: Vec<Arc<Value>> = self.load(&list).await?;
+            self.results.lists.insert(step, list.into());
+        }
+        let value = self.results.lists[&step].get(index).cloned().unwrap_or_default();
+        Ok(Some(Item { value, index }))
     }
 
     /// The result of a step: from memory, else as the journal has it.
@@ -87,7 +106,26 @@ impl Driver {
         if let Some(result) = &self.results.by_step[at.position()] {
             return Ok(Arc::clone(result));
         }
-        let result = match &self.run.at(at).phase {
+        let state = self.run.at(at).state();
+        let result = match self.run.at(at).items.as_ref().filter(|_| state.is_settled()) {
+            Some(items) => {
+                let mut results = Vec::new();
+                for item in items.indices() {
+                    results.push(self.own_result(item).await?);
+                }
+                Arc::new(StepResult::of_items(state, results))
+            }
+            None => self.own_result(at).await?,
+        };
+        if state.is_settled() {
+            self.results.keep(at, Arc::clone(&result));
+        }
+        Ok(result)
+    }
+
+    /// The result of an item, or of a step that has none.
+    async fn own_result(&self, at: StepIndex) -> Result<Arc<StepResult>, ExecutorError> {
+        Ok(match &self.run.at(at).phase {
             Phase::Settled(Settled::Completed(body) | Settled::Failed(body, _)) => {
                 let body = body.clone();
                 Arc::new(self.load(&body).await?)
@@ -96,10 +134,8 @@ impl Driver {
                 Arc::new(StepResult::skipped(reason.to_string()))
             }
             Phase::Settled(Settled::Canceled) => Arc::new(StepResult::new(StepState::Canceled)),
-            _ => return Ok(Arc::new(StepResult::new(self.run.at(at).state()))),
-        };
-        self.results.keep(at, Arc::clone(&result));
-        Ok(result)
+            _ => Arc::new(StepResult::new(self.run.at(at).state())),
+        })
     }
 
     /// Inputs and Parts that the run started with.

@@ -9,7 +9,7 @@ use protocol::{
 };
 use store::MAX_VALUE_BYTES;
 
-use crate::run::{RemoteTask, StepIndex};
+use crate::run::{RemoteTask, StepId, StepIndex};
 
 /// The artifacts of one attempt on their way to those who follow the run.
 ///
@@ -18,7 +18,7 @@ use crate::run::{RemoteTask, StepIndex};
 #[derive(Clone, Debug)]
 pub(crate) struct Passing {
     plan: Arc<Plan>,
-    at: StepIndex,
+    step: StepId,
     through: PassThrough,
     agent: String,
     /// What has gone on.
@@ -50,17 +50,19 @@ enum Difference {
 }
 
 impl Passing {
-    /// Prepares an attempt of which something has gone on before; `None` when nothing passes through.
+    /// Prepares an attempt of which something has gone on before; `None` when nothing passes through. `at` is the
+    /// step of the plan, `step` the one that the attempt is of: itself, or an item.
     pub(crate) fn new(
         plan: &Arc<Plan>,
         at: StepIndex,
+        step: StepId,
         through: &PassThrough,
         accepts: &[String],
         passed: Option<&Aggregator>,
     ) -> Option<Self> {
         (!through.is_nothing()).then(|| Self {
             plan: Arc::clone(plan),
-            at,
+            step,
             through: through.clone(),
             agent: plan.bindings[at.position()].agent.clone(),
             has_begun: passed.is_some(),
@@ -159,7 +161,7 @@ impl Passing {
         }
         let workflow = &self.plan.workflow;
         let origin = Origin {
-            step: &workflow.steps[self.at.position()].id,
+            step: self.step.as_str(),
             agent: Some(&self.agent),
             task_id: task.map(|task| task.task_id.as_str()),
         };

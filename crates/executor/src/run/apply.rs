@@ -40,6 +40,12 @@ impl Run {
             RunEvent::StepSkipped { step, at, reason } => {
                 self.settle(step, *at, Settled::Skipped(reason.clone()));
             }
+            RunEvent::StepExpanded { step, at, items, count } => {
+                self.expand(step, *at, items, *count);
+            }
+            RunEvent::StepGathered { step, at, failed } => {
+                self.settle(step, *at, Settled::Gathered { failed: *failed });
+            }
             RunEvent::AttemptStarted { step, attempt, at, intent } => {
                 self.start_attempt(step, *attempt, *at, intent);
             }
@@ -104,6 +110,7 @@ impl Run {
         let before = step.phase.effects(at);
         let after = phase.effects(at);
         let is_ready = matches!(phase, Phase::Ready | Phase::Answered(..));
+        let is_expanded = phase == Phase::Items;
         let was_paused = matches!(step.phase, Phase::Paused { .. });
         let is_paused = matches!(phase, Phase::Paused { .. });
         let is_between_attempts = step.attempts > 0 && !matches!(phase, Phase::Settled(_));
@@ -112,6 +119,7 @@ impl Run {
         self.slots_taken = self.slots_taken + usize::from(has_slot) - usize::from(had_slot);
         set_member(&mut self.active, at, has_slot || is_between_attempts);
         set_member(&mut self.ready, at, is_ready);
+        set_member(&mut self.expanded, at, is_expanded);
         if was_paused != is_paused {
             self.note_pause(at, is_paused);
         }
@@ -132,7 +140,7 @@ impl Run {
 
     fn start_attempt(&mut self, step: &StepId, attempt: u32, at: Timestamp, intent: &Arc<Intent>) {
         self.pass(at);
-        let Some(index) = self.shape.find(step) else {
+        let Some(index) = self.find(step) else {
             return;
         };
         self.calls += 1;
@@ -152,7 +160,7 @@ impl Run {
     }
 
     fn replace_intent(&mut self, step: &StepId, intent: &Arc<Intent>) {
-        let Some(index) = self.shape.find(step) else {
+        let Some(index) = self.find(step) else {
             return;
         };
         if let Phase::Sending(flight) | Phase::Canceling { flight, .. } =
@@ -164,7 +172,7 @@ impl Run {
     }
 
     fn bind(&mut self, step: &StepId, task: &RemoteTask) {
-        let Some(index) = self.shape.find(step) else {
+        let Some(index) = self.find(step) else {
             return;
         };
         self.steps[index.position()].task = Some(task.clone());
@@ -179,14 +187,14 @@ impl Run {
     }
 
     fn note_task(&mut self, step: &StepId, task: Option<&RemoteTask>) {
-        if let (Some(index), Some(task)) = (self.shape.find(step), task) {
+        if let (Some(index), Some(task)) = (self.find(step), task) {
             self.steps[index.position()].task = Some(task.clone());
         }
     }
 
     /// Keeps a remote Task that goes on without us, so that it is told to stop.
     fn leave_remote(&mut self, step: &StepId, attempt: u32, at: Timestamp, remote_ended: bool) {
-        let Some(index) = self.shape.find(step) else {
+        let Some(index) = self.find(step) else {
             return;
         };
         let bound = match &self.at(index).phase {
@@ -220,7 +228,7 @@ impl Run {
             }
             Next::Retry { at: until } => {
                 self.pass(at);
-                if let Some(index) = self.shape.find(step) {
+                if let Some(index) = self.find(step) {
                     let until = *until;
                     self.set_phase(index, Phase::BackingOff { attempt, until });
                 }
@@ -229,7 +237,7 @@ impl Run {
     }
 
     fn forget_remote(&mut self, step: &StepId, attempt: u32, at: Timestamp) {
-        let Some(index) = self.shape.find(step) else {
+        let Some(index) = self.find(step) else {
             return;
         };
         if self.orphans.remove(&(index, attempt)).is_some() {
@@ -242,25 +250,34 @@ impl Run {
 
     fn settle(&mut self, step: &StepId, at: Timestamp, how: Settled) {
         self.pass(at);
-        let Some(index) = self.shape.find(step) else {
+        let Some(index) = self.find(step) else {
             return;
         };
         let halt = self.failure_of(index, step, &how);
         let skips = self.skips_dependents(index, &how);
+        let has_failed = matches!(how, Settled::Failed(..));
         self.end_step(index, at, how);
-        let shape = Arc::clone(&self.shape);
-        for dependent in &shape.step(index).dependents {
-            self.release(*dependent, skips.then_some(index));
+        match self.at(index).item_of {
+            Some((parent, _)) => self.end_item(parent, has_failed),
+            None => self.release_dependents(index, skips),
         }
         if let Some(outcome) = halt {
             self.halt_for(at, outcome);
         }
     }
 
-    fn end_step(&mut self, at: StepIndex, when: Timestamp, how: Settled) {
+    fn release_dependents(&mut self, index: StepIndex, skips: bool) {
+        let shape = Arc::clone(&self.shape);
+        for dependent in &shape.step(index).dependents {
+            self.release(*dependent, skips.then_some(index));
+        }
+    }
+
+    pub(super) fn end_step(&mut self, at: StepIndex, when: Timestamp, how: Settled) {
         self.set_phase(at, Phase::Settled(how));
         self.steps[at.position()].settled_at = Some(when);
         self.to_skip.remove(&at);
+        self.to_gather.remove(&at);
         self.unsettled -= 1;
     }
 
@@ -281,7 +298,7 @@ impl Run {
 
     fn failure_of(&self, at: StepIndex, step: &StepId, how: &Settled) -> Option<Outcome> {
         match how {
-            Settled::Failed(_, error) if self.shape.step(at).on_error == OnError::Fail => {
+            Settled::Failed(_, error) if self.shape_of(at).on_error == OnError::Fail => {
                 Some(Outcome::Failed(RunError { step: Some(step.clone()), error: error.clone() }))
             }
             _ => None,
@@ -290,10 +307,13 @@ impl Run {
 
     fn skips_dependents(&self, at: StepIndex, how: &Settled) -> bool {
         match how {
-            Settled::Failed(..) => self.shape.step(at).on_error == OnError::SkipDependents,
+            Settled::Failed(..) | Settled::Gathered { failed: 1.. } => {
+                self.shape_of(at).on_error == OnError::SkipDependents
+            }
             Settled::Skipped(super::SkipReason::DependencyFailed { .. }) => true,
             Settled::Skipped(super::SkipReason::When { .. })
             | Settled::Completed(_)
+            | Settled::Gathered { failed: 0 }
             | Settled::Canceled => false,
         }
     }
@@ -309,6 +329,7 @@ impl Run {
         for active in self.active.clone() {
             self.halt_step(active, at);
         }
+        self.halt_items(at);
     }
 
     /// The run as a whole has failed.
@@ -335,6 +356,7 @@ impl Run {
             Phase::Waiting
             | Phase::Ready
             | Phase::BackingOff { .. }
+            | Phase::Items
             | Phase::Canceling { .. }
             | Phase::Settled(_) => (),
         }

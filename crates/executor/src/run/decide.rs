@@ -74,16 +74,8 @@ impl Run {
     /// Emits what the new state calls for without further input: skips, the verdict, and free slots.
     pub(super) fn follow_up(&mut self, events: &mut Vec<RunEvent>) {
         while self.halt.is_none()
-            && let Some(skipped) = self.to_skip.pop_first()
+            && let Some(event) = self.gather_next().or_else(|| self.skip_next())
         {
-            let cause = self.steps[skipped.position()]
-                .skip_for
-                .expect("only a step with a cause is put into to_skip");
-            let event = RunEvent::StepSkipped {
-                step: self.shape.step(skipped).id.clone(),
-                at: self.now,
-                reason: SkipReason::DependencyFailed { step: self.shape.step(cause).id.clone() },
-            };
             self.record(event, events);
         }
         if let Some(outcome) = self.halted_verdict() {
@@ -96,13 +88,24 @@ impl Run {
         }
     }
 
+    fn skip_next(&mut self) -> Option<RunEvent> {
+        let skipped = self.to_skip.pop_first()?;
+        let step = self.at(skipped);
+        let cause = step.skip_for.expect("only a step with a cause is put into to_skip");
+        Some(RunEvent::StepSkipped {
+            step: step.id.clone(),
+            at: self.now,
+            reason: SkipReason::DependencyFailed { step: self.at(cause).id.clone() },
+        })
+    }
+
     pub(super) fn record(&mut self, event: RunEvent, events: &mut Vec<RunEvent>) {
         self.apply(&event);
         events.push(event);
     }
 
     fn decide_rendered(&self, step: StepId, at: Timestamp, rendered: Rendered) -> Option<RunEvent> {
-        let found = self.at(self.shape.find(&step)?);
+        let found = self.at(self.find(&step)?);
         if found.phase != Phase::Rendering {
             return None;
         }
@@ -114,6 +117,7 @@ impl Run {
             Rendered::Skip { condition } => {
                 RunEvent::StepSkipped { step, at, reason: SkipReason::When { condition } }
             }
+            Rendered::Expand { items, count } => RunEvent::StepExpanded { step, at, items, count },
             Rendered::Fail { error, result } => RunEvent::StepFailed { step, at, result, error },
         })
     }
@@ -128,7 +132,7 @@ impl Run {
         if !self.is_unbound(&step, attempt) {
             return None;
         }
-        let found = self.at(self.shape.find(&step)?);
+        let found = self.at(self.find(&step)?);
         Some(match found.phase {
             // Nothing was begun there, and nothing shall be.
             Phase::Canceling { .. } => {
@@ -146,7 +150,7 @@ impl Run {
         task: Option<RemoteTask>,
         result: Body,
     ) -> Option<RunEvent> {
-        let found = self.at(self.shape.find(&step)?);
+        let found = self.at(self.find(&step)?);
         if !found.is_current(attempt) {
             return None;
         }
@@ -166,7 +170,7 @@ impl Run {
         at: Timestamp,
         failure: Failure,
     ) -> Option<RunEvent> {
-        let index = self.shape.find(&step)?;
+        let index = self.find(&step)?;
         let found = self.at(index);
         if !found.is_current(attempt) {
             return None;
@@ -175,7 +179,7 @@ impl Run {
             let confirmed = failure.remote_ended || task.is_none();
             return confirmed.then_some(RunEvent::AttemptCanceled { step, attempt, at, confirmed });
         }
-        let backoff = self.shape.step(index).backoff(attempt, failure.error.class, failure.wait);
+        let backoff = self.shape_of(index).backoff(attempt, failure.error.class, failure.wait);
         Some(RunEvent::AttemptFailed {
             step,
             attempt,
@@ -192,7 +196,7 @@ impl Run {
 
     /// Waking is not journaled: a replay finds the pause over and wakes at once.
     fn wake(&mut self, step: &StepId, slept_after: u32) -> Option<RunEvent> {
-        let index = self.shape.find(step)?;
+        let index = self.find(step)?;
         if let Phase::BackingOff { attempt, .. } = self.at(index).phase
             && attempt == slept_after
         {
@@ -202,7 +206,7 @@ impl Run {
     }
 
     fn is_unbound(&self, step: &StepId, attempt: u32) -> bool {
-        self.shape.find(step).is_some_and(|index| {
+        self.find(step).is_some_and(|index| {
             let found = self.at(index);
             found.is_current(attempt)
                 && matches!(found.phase, Phase::Sending(_) | Phase::Canceling { task: None, .. })
@@ -211,7 +215,7 @@ impl Run {
 
     /// Whether what comes of an attempt's Task is wanted: it is bound, and the run goes on.
     fn is_followed(&self, step: &StepId, attempt: u32) -> bool {
-        self.shape.find(step).is_some_and(|index| {
+        self.find(step).is_some_and(|index| {
             let found = self.at(index);
             let is_bound = matches!(
                 found.phase,
@@ -225,7 +229,7 @@ impl Run {
     }
 
     fn is_being_canceled(&self, step: &StepId, attempt: u32) -> bool {
-        self.shape.find(step).is_some_and(|index| {
+        self.find(step).is_some_and(|index| {
             let found = self.at(index);
             let halted = matches!(found.phase, Phase::Canceling { .. });
             (halted && found.is_current(attempt)) || self.orphans.contains_key(&(index, attempt))

@@ -2,7 +2,7 @@
 
 mod bodies;
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Borrow, fmt, sync::Arc};
 
 use jiff::Timestamp;
 use planner::StepError;
@@ -17,10 +17,16 @@ use crate::body::Body;
 
 pub(crate) use self::bodies::name_blob;
 
-/// A step's name as the workflow file has it.
+/// A step's name as the workflow file has it, or that of an item of a step: `STEP[N]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StepId(pub(crate) Arc<str>);
+
+impl Borrow<str> for StepId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
 
 impl fmt::Display for StepId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,6 +84,26 @@ pub enum RunEvent {
         at: Timestamp,
         /// Why.
         reason: SkipReason,
+    },
+    /// The step runs once for each of these.
+    StepExpanded {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// The items: a JSON array.
+        items: Body,
+        /// How many there are.
+        count: u32,
+    },
+    /// All items of a step are settled, and so is the step.
+    StepGathered {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// How many of them have failed; then the step has.
+        failed: u32,
     },
     /// INTENT: this Message is about to be sent, perhaps more than once, always the same bytes.
     AttemptStarted {
@@ -283,6 +309,8 @@ impl RunEvent {
     pub fn step(&self) -> Option<&StepId> {
         match self {
             Self::StepSkipped { step, .. }
+            | Self::StepExpanded { step, .. }
+            | Self::StepGathered { step, .. }
             | Self::AttemptStarted { step, .. }
             | Self::ContextRefused { step, .. }
             | Self::CallbackRefused { step, .. }
@@ -333,6 +361,8 @@ impl RunEvent {
             | Self::RunFinished { .. } => true,
             Self::RunResumed { .. }
             | Self::StepSkipped { .. }
+            | Self::StepExpanded { .. }
+            | Self::StepGathered { .. }
             | Self::AttemptStarted { .. }
             | Self::ContextRefused { .. }
             | Self::CallbackRefused { .. }
@@ -364,6 +394,7 @@ impl RunEvent {
             Self::StepCompleted { step, .. }
             | Self::StepFailed { step, .. }
             | Self::StepSkipped { step, .. }
+            | Self::StepGathered { step, .. }
             | Self::AttemptFailed { step, next: Next::GiveUp { .. }, .. } => Some(step),
             _ => None,
         }

@@ -254,6 +254,13 @@ pub enum Rendered {
         /// The condition as written.
         condition: String,
     },
+    /// The step runs once for each item.
+    Expand {
+        /// The items: a JSON array.
+        items: Body,
+        /// How many there are.
+        count: u32,
+    },
     /// An expression failed.
     Fail {
         /// Why.

@@ -27,7 +27,7 @@ impl Run {
     /// Steps that wait for somebody, in plan order, with what each asks for.
     pub fn pauses(&self) -> impl Iterator<Item = (&StepId, &Pause)> {
         self.paused.iter().filter_map(|at| match &self.at(*at).phase {
-            Phase::Paused { pause, .. } => Some((&self.shape.step(*at).id, pause)),
+            Phase::Paused { pause, .. } => Some((&self.at(*at).id, pause)),
             _ => None,
         })
     }
@@ -49,7 +49,7 @@ impl Run {
         task: RemoteTask,
         pause: Pause,
     ) -> Option<RunEvent> {
-        let found = self.at(self.shape.find(&step)?);
+        let found = self.at(self.find(&step)?);
         let is_news = match &found.phase {
             Phase::Sending(_) | Phase::Watching(..) => true,
             // Nobody will answer, but now the Task is known that has to be canceled.
@@ -74,7 +74,7 @@ impl Run {
         attempt: u32,
         at: Timestamp,
     ) -> Option<RunEvent> {
-        let found = self.at(self.shape.find(&step)?);
+        let found = self.at(self.find(&step)?);
         let is_paused = matches!(found.phase, Phase::Paused { .. });
         (found.is_current(attempt) && is_paused).then_some(RunEvent::AttemptUnpaused {
             step,
@@ -92,7 +92,7 @@ impl Run {
         intent: Arc<Intent>,
         said: Option<Body>,
     ) -> Option<RunEvent> {
-        let found = self.at(self.shape.find(&step)?);
+        let found = self.at(self.find(&step)?);
         let is_asked = match &found.phase {
             Phase::Paused { flight, .. } => flight.attempt == attempt && flight.turn + 1 == turn,
             _ => false,
@@ -130,7 +130,7 @@ impl Run {
     }
 
     fn is_being_answered(&self, step: &StepId, attempt: u32, turn: u32) -> bool {
-        let phase = self.shape.find(step).map(|at| &self.at(at).phase);
+        let phase = self.find(step).map(|at| &self.at(at).phase);
         match phase {
             Some(Phase::Answered(flight, _) | Phase::Answering(flight, _)) => {
                 flight.attempt == attempt && flight.turn == turn
@@ -147,7 +147,7 @@ impl Run {
         pause: &Pause,
     ) {
         self.pass(since);
-        let Some(index) = self.shape.find(step) else {
+        let Some(index) = self.find(step) else {
             return;
         };
         let Some(flight) = self.at(index).flight().cloned() else {
@@ -163,7 +163,7 @@ impl Run {
 
     pub(super) fn unpause(&mut self, step: &StepId, at: Timestamp) {
         self.pass(at);
-        if let Some(index) = self.shape.find(step)
+        if let Some(index) = self.find(step)
             && let Phase::Paused { mut flight, task, since, .. } = self.at(index).phase.clone()
         {
             flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
@@ -175,7 +175,7 @@ impl Run {
 
     pub(super) fn answer(&mut self, step: &StepId, at: Timestamp, turn: u32, intent: &Arc<Intent>) {
         self.pass(at);
-        if let Some(index) = self.shape.find(step)
+        if let Some(index) = self.find(step)
             && let Phase::Paused { mut flight, task, since, pause } = self.at(index).phase.clone()
         {
             self.calls += 1;
@@ -188,7 +188,7 @@ impl Run {
     }
 
     pub(super) fn delivered(&mut self, step: &StepId) {
-        if let Some(index) = self.shape.find(step)
+        if let Some(index) = self.find(step)
             && let Phase::Answered(flight, task) | Phase::Answering(flight, task) =
                 self.at(index).phase.clone()
         {
@@ -199,7 +199,7 @@ impl Run {
     /// The question stands as it stood before the answer.
     pub(super) fn reopen(&mut self, step: &StepId, since: Timestamp) {
         self.pass(since);
-        if let Some(index) = self.shape.find(step)
+        if let Some(index) = self.find(step)
             && let Phase::Answered(mut flight, task) | Phase::Answering(mut flight, task) =
                 self.at(index).phase.clone()
             && let Some(pause) = flight.asked.take()

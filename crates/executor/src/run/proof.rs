@@ -1,11 +1,11 @@
 //! The proof of the core: random graphs under random schedules, the journal cut after every event.
 
 mod facts;
+mod oracle;
 mod world;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
     time::Duration,
 };
 
@@ -13,7 +13,7 @@ use planner::{ErrorClass, Jitter, OnError, Retry, StepState};
 use proptest::prelude::*;
 
 use self::facts::chunked;
-use self::world::{Fate, Scenario, World};
+use self::world::{Character, Fate, Scenario, World, bound};
 use super::{Effect, Input, Outcome, Phase, Run, RunEvent, Shape, StepId, StepIndex, StepShape};
 
 proptest! {
@@ -50,7 +50,7 @@ proptest! {
             assert_eq!(kept, recomputed(live));
             // Telling paused agents to stop takes slots that nobody else wants any more, and an agent
             // that goes on by itself after its authorization asks nobody for a slot.
-            let limit = live.shape.parallel + world.self_starters();
+            let limit = live.shape.parallel + world.self_starters(live);
             assert!(live.halt.is_some() || live.slots_taken <= limit, "parallel is a limit");
             let taken = live.steps.iter().filter(|step| step.holds_slot()).count();
             assert_eq!(live.slots_taken, taken);
@@ -64,6 +64,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
     let mut bound = BTreeSet::new();
     let mut bound_by_pause = BTreeSet::new();
     let mut settled = BTreeSet::new();
+    let mut expanded = BTreeSet::new();
     let mut finished = 0;
     let mut newest = BTreeMap::new();
     for event in journal {
@@ -81,11 +82,15 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
                 prop_assert_eq!(newest.get(step), Some(attempt), "of no attempt that is over");
                 prop_assert!(!settled.contains(step), "{step} is settled");
             }
+            RunEvent::StepExpanded { step, .. } => {
+                prop_assert!(expanded.insert(step), "the items of {step} are known once");
+            }
             RunEvent::AttemptBound { step, attempt, .. } => {
                 prop_assert!(bound.insert((step, *attempt)), "an attempt binds once");
             }
             RunEvent::StepCompleted { step, .. }
             | RunEvent::StepSkipped { step, .. }
+            | RunEvent::StepGathered { step, .. }
             | RunEvent::StepFailed { step, .. } => {
                 prop_assert!(settled.insert(step), "{step} settles once");
             }
@@ -110,7 +115,7 @@ fn durable(run: &Run) -> Vec<(Phase, u32, u32)> {
 }
 
 fn recomputed(run: &Run) -> BTreeSet<Effect> {
-    let steps = run.shape.indices().flat_map(|at| run.at(at).phase.effects(at)).flatten();
+    let steps = run.indices().flat_map(|at| run.at(at).phase.effects(at)).flatten();
     let orphans = run.orphans.keys().map(|(at, n)| Effect::Cancel(*at, *n));
     let concludes = run.is_ready_to_conclude().then_some(Effect::Conclude);
     let is_going_on = run.started_at.is_some() && run.outcome.is_none();
@@ -125,19 +130,24 @@ fn recomputed(run: &Run) -> BTreeSet<Effect> {
 fn worlds() -> impl Strategy<Value = World> {
     (1usize..=12)
         .prop_flat_map(|count| {
-            (
-                proptest::collection::vec(any::<u16>(), count),
-                proptest::collection::vec(fates(), count),
-                proptest::collection::vec(0u8..3, count),
-                1usize..5,
-                scenarios(count),
-                any::<bool>(),
-            )
+            let steps = proptest::collection::vec(characters(), count);
+            (steps, 1usize..5, scenarios(count), any::<bool>())
         })
-        .prop_map(|(edges, fates, on_error, parallel, scenario, is_queued)| {
-            let world = World::new(&edges, fates, &on_error, parallel, scenario);
+        .prop_map(|(steps, parallel, scenario, is_queued)| {
+            let world = World::new(steps, parallel, scenario);
             if is_queued { world.queued() } else { world }
         })
+}
+
+fn characters() -> impl Strategy<Value = Character> {
+    let items = proptest::option::weighted(0.3, (0u32..5, 1usize..4));
+    let on_error = prop_oneof![1 => Just(OnError::SkipDependents), 2 => Just(OnError::Continue)];
+    (any::<u16>(), fates(), on_error, items).prop_map(|(edges, fate, on_error, items)| Character {
+        edges,
+        fate,
+        on_error,
+        items,
+    })
 }
 
 fn fates() -> impl Strategy<Value = Fate> {
@@ -165,11 +175,11 @@ fn scenarios(count: usize) -> impl Strategy<Value = Scenario> {
     ]
 }
 
-fn shape_of(dependencies: &[Vec<u32>], on_error: &[OnError], parallel: usize) -> Shape {
+fn shape_of(dependencies: &[Vec<u32>], steps: &[Character], parallel: usize) -> Shape {
     let steps = (0u32..)
         .zip(dependencies)
-        .zip(on_error)
-        .map(|((at, needs), on_error)| StepShape {
+        .zip(steps)
+        .map(|((at, needs), step)| StepShape {
             id: StepId::new(&format!("s{at}")),
             dependencies: u32::try_from(needs.len()).expect("a small graph"),
             dependents: (0u32..)
@@ -177,7 +187,7 @@ fn shape_of(dependencies: &[Vec<u32>], on_error: &[OnError], parallel: usize) ->
                 .filter(|(_, needs)| needs.contains(&at))
                 .map(|(to, _)| StepIndex(to))
                 .collect(),
-            on_error: *on_error,
+            on_error: step.on_error,
             retry: Retry {
                 attempts: 3,
                 initial: Duration::from_millis(500),
@@ -187,24 +197,33 @@ fn shape_of(dependencies: &[Vec<u32>], on_error: &[OnError], parallel: usize) ->
                 on: [ErrorClass::Unavailable, ErrorClass::Timeout].into(),
             },
             timeout: Duration::from_mins(5),
+            concurrency: step.items.map_or(usize::MAX, |(_, at_once)| at_once),
         })
         .collect();
     Shape::new(steps, parallel, Duration::from_mins(30))
 }
 
-#[test]
-fn the_cost_of_an_event_does_not_grow_with_the_run() {
-    let small = cost_per_event(100);
-    let large = cost_per_event(10_000);
-    assert!(
-        large <= small * 1.05,
-        "a fan-out of 10,000 costs {large} operations an event, one of 100 {small}"
-    );
+/// A graph of one step.
+fn one_step(fate: Fate) -> World {
+    let step = Character { edges: 0, fate, on_error: OnError::Fail, items: None };
+    World::of_shape(shape_of(&[vec![]], &[step], 1), fate)
 }
 
-/// Operations per event of a fan-out: one step, then `width` that wait for it.
-fn cost_per_event(width: u32) -> f64 {
-    let template = shape_of(&[vec![]], &[OnError::Fail], 16).step(StepIndex(0)).clone();
+#[test]
+fn the_cost_of_an_event_does_not_grow_with_the_run() {
+    for (what, world) in [("fan-out", fan_out as fn(u32) -> World), ("for_each", for_each)] {
+        let small = cost_per_event(&world(100), 100);
+        let large = cost_per_event(&world(10_000), 10_000);
+        assert!(
+            large <= small * 1.05,
+            "a {what} of 10,000 costs {large} operations an event, one of 100 {small}"
+        );
+    }
+}
+
+/// One step, then `width` that wait for it.
+fn fan_out(width: u32) -> World {
+    let template = template();
     let mut steps =
         vec![StepShape { dependents: (1..=width).map(StepIndex).collect(), ..template.clone() }];
     steps.extend((1..=width).map(|at| StepShape {
@@ -212,8 +231,21 @@ fn cost_per_event(width: u32) -> f64 {
         dependencies: 1,
         ..template.clone()
     }));
-    let shape = Shape::new(steps, 16, Duration::from_mins(30));
-    let world = World::of_shape(shape, Fate::Binds);
+    World::of_shape(Shape::new(steps, 16, Duration::from_mins(30)), Fate::Binds)
+}
+
+/// One step that runs for `width` items.
+fn for_each(width: u32) -> World {
+    let shape = Shape::new(vec![template()], 16, Duration::from_mins(30));
+    World::of_shape(shape, Fate::Binds).with_items(width)
+}
+
+fn template() -> StepShape {
+    one_step(Fate::Binds).shape().step(StepIndex(0)).clone()
+}
+
+/// Operations per event of a run of one step and `width` more.
+fn cost_per_event(world: &World, width: u32) -> f64 {
     let mut run = Run::new(world.shape());
     let journal = world.drive(&mut run, Vec::new(), 7, |_, _| ());
     assert!(matches!(run.outcome(), Some(Outcome::Completed(_))));
@@ -227,25 +259,24 @@ fn cost_per_event(width: u32) -> f64 {
 
 #[test]
 fn a_stale_report_changes_nothing() {
-    let shape = Arc::new(shape_of(&[vec![]], &[OnError::Fail], 1));
-    let world = World::of_shape((*shape).clone(), Fate::FailsThenBinds(1));
-    let mut run = Run::new(shape);
+    let world = one_step(Fate::FailsThenBinds(1));
+    let mut run = Run::new(world.shape());
     let journal = world.drive(&mut run, Vec::new(), 1, |_, _| ());
-    let first_attempt_again = world.bound_input(0, 1);
+    let first_attempt_again = bound(StepId::new("s0"), 1);
     assert!(run.step(first_attempt_again).is_empty());
     assert!(matches!(journal.last(), Some(RunEvent::RunFinished { .. })));
 }
 
 #[test]
 fn a_chunk_costs_the_core_nothing_and_only_the_attempt_that_goes_on_has_any() {
-    let world = World::of_shape(shape_of(&[vec![]], &[OnError::Fail], 1), Fate::Binds);
+    let world = one_step(Fate::Binds);
     let mut run = Run::new(world.shape());
     let [start, rendered, _] = world.until_paused(seconds(1));
     run.step(start);
     run.step(rendered);
-    let chunk = |attempt| chunked(StepIndex(0), attempt, seconds(2));
+    let chunk = |attempt| chunked(StepId::new("s0"), attempt, seconds(2));
     assert!(run.step(chunk(1)).is_empty(), "no Task is known yet");
-    run.step(world.bound_input(0, 1));
+    run.step(bound(StepId::new("s0"), 1));
     run.effects().take_changed();
     let before = (run.work, run.wanted().touched());
     for _ in 0..1_000 {
@@ -259,7 +290,7 @@ fn a_chunk_costs_the_core_nothing_and_only_the_attempt_that_goes_on_has_any() {
 
 /// A run of one step that has been paused since an instant.
 pub(super) fn paused_run(since: jiff::Timestamp) -> Run {
-    let world = World::of_shape(shape_of(&[vec![]], &[OnError::Fail], 1), Fate::Asks(1));
+    let world = one_step(Fate::Asks(1));
     let mut run = Run::new(world.shape());
     for input in world.until_paused(since) {
         run.step(input);

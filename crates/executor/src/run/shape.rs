@@ -6,7 +6,8 @@ use planner::{ErrorClass, OnError, Plan, Retry};
 
 use super::{StepId, Wait};
 
-/// Position of a step in its plan. Lives in memory only; journals name steps by [`StepId`].
+/// Position of a step in its run: those of the plan, then the items of `for_each` in the order in which their lists
+/// became known. Lives in memory only; journals name steps by [`StepId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StepIndex(pub u32);
 
@@ -31,6 +32,8 @@ pub struct StepShape {
     pub retry: Retry,
     /// How long one attempt may take.
     pub timeout: Duration,
+    /// Items of its `for_each` under way at once.
+    pub concurrency: usize,
 }
 
 /// Graph and policies of a run, shared and immutable.
@@ -71,6 +74,11 @@ impl Shape {
                 on_error: step.on_error,
                 retry: step.retry.clone(),
                 timeout: step.timeout,
+                concurrency: step
+                    .for_each
+                    .as_ref()
+                    .and_then(|for_each| for_each.concurrency)
+                    .unwrap_or(usize::MAX),
             })
             .collect();
         let budget = plan.workflow.budget.as_ref().map_or(u64::MAX, |budget| budget.calls);
@@ -101,9 +109,9 @@ impl Shape {
         (0..count).map(StepIndex)
     }
 
-    /// The position of a step by name; `None` for a name that the plan does not have.
+    /// The position of a step by name; `None` for a name that the plan does not have, such as that of an item.
     #[must_use]
-    pub fn find(&self, id: &StepId) -> Option<StepIndex> {
+    pub fn find(&self, id: &str) -> Option<StepIndex> {
         self.by_id.get(id).copied()
     }
 }
@@ -119,6 +127,12 @@ impl StepShape {
     }
 }
 
+/// `STEP[N]` in its two parts.
+pub(crate) fn split_item(id: &str) -> Option<(&str, u32)> {
+    let (step, item) = id.strip_suffix(']')?.rsplit_once('[')?;
+    Some((step, item.parse().ok()?))
+}
+
 fn index(position: usize) -> StepIndex {
     StepIndex(u32::try_from(position).expect("a plan has fewer than 2^32 steps"))
 }
@@ -130,10 +144,22 @@ impl StepId {
         Self(Arc::from(id))
     }
 
-    /// The name as the workflow file has it.
+    /// Names an item of a step.
+    #[must_use]
+    pub fn of_item(step: &Self, item: u32) -> Self {
+        Self::new(&planner::item_id(step.as_str(), item as usize))
+    }
+
+    /// The name as people read and write it: that of the workflow file, and `[N]` behind it for an item.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The step and the number of an item; `None` for a step of the file.
+    #[must_use]
+    pub fn item(&self) -> Option<(&str, u32)> {
+        split_item(&self.0)
     }
 }
 
@@ -158,6 +184,7 @@ mod tests {
                 on: [ErrorClass::Unavailable].into(),
             },
             timeout: Duration::from_secs(1),
+            concurrency: usize::MAX,
         }
     }
 

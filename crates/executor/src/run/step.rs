@@ -6,6 +6,9 @@
 //! | Ready | a slot is free | Rendering |
 //! | Ready, Rendering, `BackingOff` | `AttemptStarted` | Sending |
 //! | Ready, Rendering | `StepSkipped`, `StepFailed` | Settled |
+//! | Ready, Rendering | `StepExpanded` | Items: one more step for each of them, which begins as Ready or Waiting |
+//! | Items | `StepGathered`, once all of them are settled | Settled |
+//! | Items | the run halts | Settled |
 //! | Sending | `AttemptBound` | Watching |
 //! | Sending | `ContextRefused`, `CallbackRefused` | Sending, with the other Message |
 //! | Sending, Watching | `StepCompleted` | Settled |
@@ -28,7 +31,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use planner::{StepError, StepState};
 
-use super::{Effect, Intent, Pause, PauseKind, RemoteTask, SkipReason, StepIndex};
+use super::{Effect, Intent, Items, Pause, PauseKind, RemoteTask, SkipReason, StepId, StepIndex};
 use crate::body::Body;
 
 /// One try of a step that may be known to the agent.
@@ -83,6 +86,8 @@ pub enum Phase {
         /// When the next one may start.
         until: Timestamp,
     },
+    /// Its items run, each of them a step of its own.
+    Items,
     /// No longer wanted, the agent has to be told.
     Canceling {
         /// The attempt.
@@ -103,15 +108,26 @@ pub enum Settled {
     Completed(Body),
     /// With a result that holds the error.
     Failed(Body, StepError),
+    /// All its items are settled; their results make up its own.
+    Gathered {
+        /// How many have failed.
+        failed: u32,
+    },
     /// Its work was no longer wanted.
     Canceled,
     /// It never ran.
     Skipped(SkipReason),
 }
 
-/// A step of a run.
+/// A step of a run, or an item of one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
+    /// Its name.
+    pub id: StepId,
+    /// The step that it is an item of, and its number.
+    pub item_of: Option<(StepIndex, u32)>,
+    /// Its items, once their list is known.
+    pub items: Option<Items>,
     /// Where it stands.
     pub phase: Phase,
     /// Dependencies that are not settled.
@@ -131,8 +147,11 @@ pub struct Step {
 }
 
 impl Step {
-    pub(super) fn new(dependencies: u32) -> Self {
+    pub(super) fn new(id: StepId, dependencies: u32) -> Self {
         Self {
+            id,
+            item_of: None,
+            items: None,
             phase: Phase::Waiting,
             open: dependencies,
             attempts: 0,
@@ -156,9 +175,12 @@ impl Step {
             | Phase::Answered(..)
             | Phase::Answering(..)
             | Phase::BackingOff { .. }
+            | Phase::Items
             | Phase::Canceling { .. } => StepState::Running,
-            Phase::Settled(Settled::Completed(_)) => StepState::Completed,
-            Phase::Settled(Settled::Failed(..)) => StepState::Failed,
+            Phase::Settled(Settled::Completed(_) | Settled::Gathered { failed: 0 }) => {
+                StepState::Completed
+            }
+            Phase::Settled(Settled::Failed(..) | Settled::Gathered { .. }) => StepState::Failed,
             Phase::Settled(Settled::Canceled) => StepState::Canceled,
             Phase::Settled(Settled::Skipped(_)) => StepState::Skipped,
         }
@@ -178,11 +200,13 @@ impl Step {
             | Phase::Ready
             | Phase::Rendering
             | Phase::BackingOff { .. }
+            | Phase::Items
             | Phase::Settled(_) => None,
         }
     }
 
-    /// The body that expressions of later steps read; `None` unless completed or failed.
+    /// The body that expressions of later steps read; `None` unless completed or failed, and for a step with items:
+    /// its result is made of theirs.
     #[must_use]
     pub fn result(&self) -> Option<&Body> {
         match &self.phase {
@@ -213,6 +237,7 @@ impl Step {
             | Phase::Paused { .. }
             | Phase::Answered(..)
             | Phase::BackingOff { .. }
+            | Phase::Items
             | Phase::Settled(_) => false,
         }
     }
@@ -227,7 +252,9 @@ impl Phase {
     /// The work that this phase wants done: at most two things.
     pub(super) fn effects(&self, at: StepIndex) -> [Option<Effect>; 2] {
         match self {
-            Self::Waiting | Self::Ready | Self::Answered(..) | Self::Settled(_) => [None, None],
+            Self::Waiting | Self::Ready | Self::Answered(..) | Self::Items | Self::Settled(_) => {
+                [None, None]
+            }
             // An agent that waits for authorization may go on by itself; one that waits for input cannot.
             Self::Paused { flight, pause, .. } => match pause.kind {
                 PauseKind::Input => [None, None],

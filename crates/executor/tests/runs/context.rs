@@ -132,7 +132,7 @@ async fn a_message_refers_to_the_nearest_tasks_on_its_own_agent_only() {
     let run = Scene::new().await.run(&yaml).await;
     assert!(is_completed(&run));
     let task_of = |step: &str| {
-        let at = run.run.shape().find(&executor::run::StepId::new(step)).expect("a step");
+        let at = run.run.find(&executor::run::StepId::new(step)).expect("a step");
         run.run.at(at).task.clone().expect("it has a Task").task_id
     };
     let referred = |agent: &examples::Running, text: &str| {

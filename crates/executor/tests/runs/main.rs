@@ -6,6 +6,7 @@ mod budget;
 mod cancel;
 mod chunks;
 mod context;
+mod each;
 mod failing_store;
 mod follow;
 mod groups;

@@ -190,12 +190,12 @@ pub(crate) async fn example(kind: Kind, options: Options) -> Running {
 }
 
 pub(crate) fn state(recorded: &Recorded, step: &str) -> StepState {
-    let at = recorded.run.shape().find(&StepId::new(step)).expect("the plan has the step");
+    let at = recorded.run.find(&StepId::new(step)).expect("the plan has the step");
     recorded.run.step_state(at)
 }
 
 pub(crate) fn attempts(recorded: &Recorded, step: &str) -> u32 {
-    let at = recorded.run.shape().find(&StepId::new(step)).expect("the plan has the step");
+    let at = recorded.run.find(&StepId::new(step)).expect("the plan has the step");
     recorded.run.at(at).attempts
 }
 

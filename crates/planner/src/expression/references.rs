@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use document::nearest;
 
+use super::Locals;
 use super::names::{
     ARTIFACT_FIELDS, ELSEWHERE, ERROR_FIELDS, FILTERS, FUNCTIONS, MESSAGE_FIELDS, ROOTS, RUN,
     STEP_FIELDS, TASK_FIELDS, TESTS,
@@ -54,24 +55,25 @@ pub(super) fn one_artifact<'t>(island: &Island<'t>) -> Option<(&'t str, &'t str)
 pub(super) fn unknown_names(
     islands: &[Island<'_>],
     names: impl IntoIterator<Item = String>,
+    locals: Locals,
 ) -> Vec<Fault> {
     let uses = first_uses(islands);
-    let mut names: Vec<String> = names.into_iter().filter(|name| !is_known(name)).collect();
+    let mut names: Vec<String> = names.into_iter().filter(|name| !is_known(name, locals)).collect();
     names.sort();
-    let used = |name: &String| Some(unknown_name(name, uses.get(name.as_str())?.clone()));
+    let used = |name: &String| Some(unknown_name(name, uses.get(name.as_str())?.clone(), locals));
     names.iter().filter_map(used).collect()
 }
 
 /// Whether the islands hold any name that is not known at once; only then is it worth asking the
 /// engine, which parses the text once more for it.
-pub(super) fn has_other_names(islands: &[Island<'_>]) -> bool {
+pub(super) fn has_other_names(islands: &[Island<'_>], locals: Locals) -> bool {
     const WORDS: [&str; 13] = [
         "and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False",
         "None",
     ];
     let is_other = |island: &Island<'_>, at: usize| match island.tokens[at].kind {
         TokenKind::Word(word) => {
-            !(is_known(word)
+            !(is_known(word, locals)
                 || WORDS.contains(&word)
                 || follows(island, at, ".")
                 || is_filter_position(island, at)
@@ -90,8 +92,8 @@ pub(super) fn has_other_names(islands: &[Island<'_>]) -> bool {
     })
 }
 
-fn is_known(name: &str) -> bool {
-    ROOTS.contains(&name) || FUNCTIONS.contains(&name)
+fn is_known(name: &str, locals: Locals) -> bool {
+    ROOTS.contains(&name) || FUNCTIONS.contains(&name) || locals.contains(&name)
 }
 
 /// Where each word stands first that is no member of something.
@@ -109,8 +111,8 @@ fn first_uses<'t>(islands: &[Island<'t>]) -> HashMap<&'t str, Range<usize>> {
     uses
 }
 
-fn unknown_name(name: &str, range: Range<usize>) -> Fault {
-    let known = ROOTS.into_iter().chain(FUNCTIONS);
+fn unknown_name(name: &str, range: Range<usize>, locals: Locals) -> Fault {
+    let known = ROOTS.into_iter().chain(FUNCTIONS).chain(locals.iter().copied());
     let help = match nearest(name, known) {
         _ if ELSEWHERE.contains(&name) => format!("`{name}` is not in scope here"),
         Some(near) => format!("did you mean `{near}`?"),
@@ -182,11 +184,24 @@ impl Finder {
             "error" => self.field(island, next, &ERROR_FIELDS, "an error has"),
             "task" => self.field(island, next, &TASK_FIELDS, "a task has"),
             "message" => self.field(island, next, &MESSAGE_FIELDS, "a message has"),
+            "items" => self.item_fields(island, next),
             "artifacts" => member(island, next).and_then(|(_, next, _)| {
                 self.field(island, next, &ARTIFACT_FIELDS, "an artifact has")
             }),
             _ => None,
         };
+    }
+
+    /// Checks what is read of `items[N]`.
+    fn item_fields<'t>(&mut self, island: &Island<'t>, at: usize) -> Option<(&'t str, usize)> {
+        let kinds: Vec<TokenKind<'_>> =
+            island.tokens.iter().skip(at).take(3).map(|token| token.kind).collect();
+        match kinds[..] {
+            [TokenKind::Symbol("["), _, TokenKind::Symbol("]")] => {
+                self.field(island, at + 3, &STEP_FIELDS, "an item has")
+            }
+            _ => None,
+        }
     }
 
     /// Checks a member whose possible names are known; gives its name, when it is one of them, and

@@ -14,7 +14,7 @@ fn source(text: &str) -> (Source, Span) {
 
 fn compiled(text: &str) -> Compiled {
     let (source, span) = source(text);
-    Expression::text(text, span, &source)
+    Expression::text(text, span, &source, &[])
         .unwrap_or_else(|problems| panic!("{}", shown(&source, &problems)))
 }
 
@@ -24,7 +24,7 @@ fn shown(source: &Source, problems: &[Diagnostic]) -> String {
 
 fn problems(text: &str) -> Vec<(&'static str, String, String)> {
     let (source, span) = source(text);
-    let problems = Expression::text(text, span, &source).map(|_| ()).unwrap_err();
+    let problems = Expression::text(text, span, &source, &[]).map(|_| ()).unwrap_err();
     let with_place = |problem: Diagnostic| {
         let place = problem.span().map(|span| source.slice(span).to_owned()).unwrap_or_default();
         (problem.code, place, problem.help.unwrap_or_default())
@@ -159,7 +159,7 @@ fn an_undefined_value_is_an_error_wherever_it_appears() {
     ] {
         let scope = scope();
         let (source, span) = source(text);
-        let error = Expression::text(text, span, &source)
+        let error = Expression::text(text, span, &source, &[])
             .unwrap()
             .0
             .evaluate(&scope, &Context::new(&scope), &source)
@@ -392,7 +392,7 @@ fn what_would_overflow_the_stack_is_refused_and_what_is_just_allowed_does_not() 
         |count| format!("${{% if 1 %}}{}${{% endif %}}", "${% elif 1 %}".repeat(count)),
     ];
     for form in forms {
-        let _ = Expression::text(&form(most), Span::default(), &Source::new("w.yaml", ""));
+        let _ = Expression::text(&form(most), Span::default(), &Source::new("w.yaml", ""), &[]);
         for far_too_many in [most + 2, 4_000] {
             let (code, _, _) = problems(&form(far_too_many)).remove(0);
             assert_eq!(code, "expression::too-deep", "{}", &form(2));
@@ -402,7 +402,12 @@ fn what_would_overflow_the_stack_is_refused_and_what_is_just_allowed_does_not() 
     // Blocks are limited by the engine itself.
     let nested = |levels: usize| {
         let (start, end) = ("${% if 1 %}".repeat(levels), "${% endif %}".repeat(levels));
-        Expression::text(&format!("{start}x{end}"), Span::default(), &Source::new("w.yaml", ""))
+        Expression::text(
+            &format!("{start}x{end}"),
+            Span::default(),
+            &Source::new("w.yaml", ""),
+            &[],
+        )
     };
     assert!(nested(140).is_ok());
     assert!(nested(200).is_err());
@@ -423,7 +428,7 @@ fn a_failure_points_at_the_place_in_the_file() {
     let node = document::parse(&file, &document::Limits::default()).unwrap();
     let message = node.at_pointer("/steps/a/message").unwrap();
     let (expression, reads) =
-        Expression::text(message.as_str().unwrap(), message.span, &file).unwrap();
+        Expression::text(message.as_str().unwrap(), message.span, &file, &[]).unwrap();
     assert_eq!(
         reads.iter().map(|read| file.slice(read.span)).collect::<Vec<_>>(),
         ["inputs.topic", "inputs.topic"]
@@ -462,7 +467,7 @@ fn an_expression_is_stored_as_source_and_span_and_compiled_again() {
 fn a_bare_position_takes_one_expression() {
     let bare = |text: &str| {
         let (source, span) = source(text);
-        Expression::bare(text, span, &source).map(|(expression, _)| {
+        Expression::bare(text, span, &source, &[]).map(|(expression, _)| {
             let scope = scope();
             expression.evaluate(&scope, &Context::new(&scope), &source).unwrap()
         })
@@ -485,18 +490,18 @@ proptest::proptest! {
     fn no_text_brings_the_expressions_down(pieces in proptest::collection::vec(piece(), 0..12)) {
         let text = pieces.concat();
         let (source, span) = source(&text);
-        if let Ok((expression, _)) = Expression::text(&text, span, &source) {
+        if let Ok((expression, _)) = Expression::text(&text, span, &source, &[]) {
             let scope = scope();
             let _ = expression.evaluate(&scope, &Context::new(&scope), &source);
         }
-        let _ = Expression::bare(&text, span, &source);
+        let _ = Expression::bare(&text, span, &source, &[]);
     }
 
     #[test]
     fn whatever_a_step_reads_is_among_its_references(pieces in proptest::collection::vec(piece(), 0..12)) {
         let text = format!("${{{{ {} }}}}", pieces.concat());
         let (source, span) = source(&text);
-        if let Ok((expression, reads)) = Expression::text(&text, span, &source) {
+        if let Ok((expression, reads)) = Expression::text(&text, span, &source, &[]) {
             // The engine's own analysis knows the root only, and not in every position.
             let uses_steps = expression.program().unwrap().free_names().iter().any(|name| name == "steps");
             let is_found = reads.iter().any(|read| !matches!(read.what, ReadWhat::Input(_)));

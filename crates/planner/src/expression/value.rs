@@ -1,7 +1,7 @@
 //! What expressions read: inputs, step results and the run, as values of the engine; and results
 //! back as JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use minijinja::Value;
@@ -23,11 +23,15 @@ pub(crate) struct Context(Value);
 impl Context {
     pub(crate) fn new(scope: &Scope) -> Context {
         let run = serde_value(&scope.run);
-        Context(Value::from_pairs([
+        let always = [
             ("inputs", Value::from_object(Inputs(scope.inputs.clone()))),
             ("steps", Value::from_object(Steps(scope.steps.clone()))),
             ("run", run),
-        ]))
+        ];
+        let item = scope.item.iter().flat_map(|item| {
+            [("item", serde_value(&*item.value)), ("index", Value::from(item.index))]
+        });
+        Context(Value::from_pairs(always.into_iter().chain(item)))
     }
 
     pub(super) fn value(&self) -> Value {
@@ -74,8 +78,16 @@ impl Object for Step {
             "reason" => Some(Value::from(result.reason.clone())),
             _ if result.is_skipped() => None,
             "text" => result.text().map(Value::from),
-            "data" => result.data().map(serde_value),
+            "data" => match &result.items {
+                // As many as there are items, so that both lists go together.
+                Some(items) => Some(items.iter().map(|item| serde_value(item.data())).collect()),
+                None => result.data().map(serde_value),
+            },
             "artifacts" => Some(Value::from_object(Artifacts(result.clone()))),
+            "items" => {
+                let items = result.items.as_ref()?.iter();
+                Some(items.map(|item| Value::from_object(Step(Arc::clone(item)))).collect())
+            }
             "agent" => Some(Value::from(result.agent.clone())),
             "task" => Some(Value::from_pairs([
                 ("id", Value::from(result.task_id.clone())),
@@ -109,8 +121,13 @@ struct Artifacts(Arc<StepResult>);
 
 impl Object for Artifacts {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let index = self.0.newest_named(key.as_str()?)?;
-        Some(Value::from_object(Artifact { result: self.0.clone(), index }))
+        let name = key.as_str()?;
+        let (item, index) = self
+            .0
+            .leaves()
+            .rev()
+            .find_map(|(item, leaf)| Some((item, leaf.newest_named(name)?)))?;
+        Some(Value::from_object(Artifact { result: self.0.clone(), item, index }))
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
@@ -118,20 +135,35 @@ impl Object for Artifacts {
             "" => Value::from(artifact.artifact_id.as_str()),
             name => Value::from(name),
         };
-        Enumerator::Values(self.0.newest().map(|(_, artifact)| key(artifact)).collect())
+        let newest = self.0.leaves().flat_map(|(_, leaf)| leaf.newest());
+        let mut seen = HashSet::new();
+        let first = newest.filter(|(_, artifact)| {
+            artifact.name.is_empty() || seen.insert(artifact.name.as_str())
+        });
+        Enumerator::Values(first.map(|(_, artifact)| key(artifact)).collect())
     }
 }
 
 /// One artifact of a step.
 #[derive(Debug)]
 pub(crate) struct Artifact {
+    /// The step's result.
     pub(crate) result: Arc<StepResult>,
+    /// The item that it is of, with `for_each`.
+    pub(crate) item: Option<usize>,
+    /// Its position among the artifacts of the step or item.
     pub(crate) index: usize,
 }
 
 impl Artifact {
     pub(crate) fn artifact(&self) -> &v1::Artifact {
-        &self.result.artifacts[self.index]
+        &self.leaf().artifacts[self.index]
+    }
+
+    /// The result of the step or item that it is of.
+    pub(crate) fn leaf(&self) -> &StepResult {
+        let items = self.result.items.as_deref().unwrap_or_default();
+        self.item.and_then(|item| items.get(item)).map_or(&self.result, |item| &**item)
     }
 }
 
@@ -159,11 +191,14 @@ impl Artifact {
     /// All versions of this name, oldest first.
     fn versions(&self) -> Value {
         let name = &self.artifact().name;
-        let indexes =
-            self.result.artifacts.iter().enumerate().filter(|(_, other)| other.name == *name);
-        let version =
-            |(index, _)| Value::from_object(Artifact { result: self.result.clone(), index });
-        Value::from_iter(indexes.map(version))
+        let all = self.result.leaves().flat_map(|(item, leaf)| {
+            let named = leaf.artifacts.iter().enumerate();
+            named.filter(|(_, other)| other.name == *name).map(move |(index, _)| (item, index))
+        });
+        let version = |(item, index)| {
+            Value::from_object(Artifact { result: self.result.clone(), item, index })
+        };
+        all.map(version).collect()
     }
 }
 

@@ -113,3 +113,16 @@ fn nothing_else_passes_through() {
         assert!(through.iter().all(PassThrough::is_nothing), "{value}");
     }
 }
+
+#[test]
+fn which_item_has_the_newest_artifact_of_a_name_is_not_known_before_the_end() {
+    let text = |outputs: &str| {
+        format!("convoke: 1\nname: w\nsteps: {{a: {{agent: x, for_each: [1, 2]}}}}\n{outputs}")
+    };
+    let through = |outputs: &str| {
+        let source = Source::new("w.yaml", &text(outputs));
+        PassThrough::of(&check(&source).unwrap()).remove(0)
+    };
+    assert!(through("outputs: {o: {value: '${{ steps.a.artifacts.log }}'}}").is_nothing());
+    assert!(!through("").is_nothing(), "all artifacts of all items are the run's");
+}

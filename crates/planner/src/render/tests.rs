@@ -153,20 +153,6 @@ fn a_direct_answer_stands_in_for_artifacts() {
 }
 
 #[test]
-fn when_is_true_or_false_and_nothing_else() {
-    let when = |when: &str| {
-        let workflow = workflow(&format!("    when: {when}"), "");
-        evaluate_when(&workflow, 2, &scope_with(result())).map_err(|error| error.to_string())
-    };
-    assert_eq!(when("inputs.n > 2"), Ok(true));
-    assert_eq!(when("'${{ steps.a.data.arrival == \"x\" }}'"), Ok(false));
-    assert_eq!(when("false"), Ok(false));
-    assert_eq!(when("steps.off.text is defined"), Ok(false));
-    assert_eq!(evaluate_when(&workflow("", ""), 2, &scope_with(result())).ok(), Some(true));
-    insta::assert_snapshot!(when("inputs.topic").unwrap_err(), @r#"w.yaml:9:11: `when` must give true or false, not "ice" (compare it, as in `steps.a.text == "yes"`, or test it, as in `steps.a.data is defined`)"#);
-}
-
-#[test]
 fn outputs_become_artifacts() {
     let outputs = "outputs:\n  text: {value: 'Got ${{ steps.a.text }}', media_type: text/plain, description: It}\n  data: {value: {arrival: '${{ steps.a.data.arrival }}'}}\n  same: {value: '${{ steps.a.artifacts.ticket }}'}\n";
     let artifacts = evaluate_outputs(&workflow("", outputs), &scope_with(result())).unwrap();
@@ -290,4 +276,114 @@ fn what_is_flat_enough_in_parts_may_be_too_deep_to_be_sent_together() {
     let render = |levels: usize| render_message(&step(levels), 2, &scope);
     assert!(render(levels - 2).is_ok());
     assert_eq!(render(levels - 1).unwrap_err().diagnostic.code, "expression::too-deep");
+}
+
+/// The result of a step that ran for three items, the second of which failed.
+fn of_three() -> StepResult {
+    let one = |text: &str| StepResult {
+        agent: Some("x".to_owned()),
+        task_id: Some(format!("task {text}")),
+        artifacts: vec![
+            artifact("1", "report", vec![text_part(text.to_owned())]),
+            artifact("2", "facts", vec![data_part(json!({"about": text}))]),
+        ],
+        ..StepResult::new(StepState::Completed)
+    };
+    let error = StepError {
+        step: "a[1]".to_owned(),
+        class: ErrorClass::Failed,
+        message: "no luck".to_owned(),
+        attempt: 2,
+    };
+    let failed = StepResult { error: Some(error), ..StepResult::new(StepState::Failed) };
+    let items = [one("ice"), failed, one("snow")];
+    StepResult::of_items(StepState::Failed, items.into_iter().map(Arc::new).collect())
+}
+
+fn of_items(yaml: &str) -> Json {
+    let parts =
+        render_message(&workflow(&format!("    message: {yaml}"), ""), 2, &scope_with(of_three()));
+    serde_json::to_value(parts.unwrap_or_else(|error| panic!("{error}"))).unwrap()
+}
+
+#[test]
+fn the_items_of_a_step_are_read_one_by_one_and_together() {
+    let text = |expression: &str| {
+        let parts = of_items(&format!("'${{{{ {expression} }}}}'"));
+        parts[0]["text"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(text("steps.a.text"), "ice\nsnow");
+    assert_eq!(text("steps.a.data"), r#"[{"about":"ice"},null,{"about":"snow"}]"#);
+    assert_eq!(text("steps.a.items | length"), "3");
+    assert_eq!(text("steps.a.items[2].data.about"), "snow");
+    assert_eq!(
+        text("steps.a.items | map(attribute=\"state\") | join(\" \")"),
+        "completed failed completed"
+    );
+    assert_eq!(text("steps.a.items[1].error.message"), "no luck");
+    assert_eq!(text("steps.a.error.step"), "a[1]");
+    assert_eq!(text("steps.a.items[0].artifacts.report.text"), "ice");
+    assert_eq!(text("steps.a.artifacts.report.text"), "snow", "the newest of that name");
+    assert_eq!(
+        text("steps.a.artifacts.report.versions | map(attribute=\"text\") | list"),
+        r#"["ice","snow"]"#
+    );
+    assert_eq!(text("steps.a.artifacts | list"), r#"["report","facts"]"#);
+    assert_eq!(text("steps.a.items[0].task.id"), "task ice");
+}
+
+#[test]
+fn a_list_without_items_yields_nothing_and_is_no_error() {
+    let none = StepResult::of_items(StepState::Completed, Vec::new());
+    let text = "    message: ${{ steps.a.text }}|${{ steps.a.data }}|${{ steps.a.items }}";
+    let parts = render_message(&workflow(text, ""), 2, &scope_with(none)).unwrap();
+    assert_eq!(serde_json::to_value(parts).unwrap()[0]["text"], "|[]|[]");
+}
+
+#[test]
+fn artifacts_of_items_say_of_which_item_they_are() {
+    let parts = of_items("[{artifacts: a}]");
+    let told: Vec<String> = parts
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| format!("{} {}", part["metadata"]["step"], part["metadata"]["taskId"]))
+        .collect();
+    let (first, third) = (r#""a[0]" "task ice""#, r#""a[2]" "task snow""#);
+    assert_eq!(told, [first, first, third, third]);
+    let named = of_items("[{artifacts: 'a[\"report\"]'}]");
+    let texts: Vec<&Json> = named.as_array().unwrap().iter().map(|part| &part["text"]).collect();
+    assert_eq!(texts, ["ice", "snow"], "the newest of each item");
+}
+
+#[test]
+fn an_artifact_that_no_item_has_is_an_error() {
+    let message = workflow("    message: [{artifacts: 'a[\"none\"]'}]", "");
+    let error = render_message(&message, 2, &scope_with(of_three())).unwrap_err();
+    assert_eq!(error.diagnostic.code, "workflow::no-artifact");
+}
+
+#[test]
+fn without_outputs_a_run_has_the_artifacts_of_all_items() {
+    let text = "convoke: 1\nname: w\nsteps:\n  a: {agent: x, for_each: [1, 2, 3]}\n";
+    let workflow = check(&Source::new("w.yaml", text)).unwrap();
+    let artifacts = evaluate_outputs(&workflow, &scope_with(of_three())).unwrap();
+    let ids: Vec<&str> = artifacts.iter().map(|artifact| &*artifact.artifact_id).collect();
+    assert_eq!(ids, ["a[0]/1", "a[0]/2", "a[2]/1", "a[2]/2"]);
+    assert_eq!(artifacts[2].parts[0].metadata.as_ref().unwrap().0["step"], "a[2]");
+}
+
+#[test]
+fn an_output_may_be_an_artifact_of_an_item() {
+    let workflow = workflow(
+        "",
+        "outputs: {o: {value: '${{ steps.a.items[0].artifacts.report }}'}, p: {value: '${{ steps.a.artifacts.report }}'}}",
+    );
+    let outputs = evaluate_outputs(&workflow, &scope_with(of_three())).unwrap();
+    let about = |output: usize| {
+        let part = &outputs[output].parts[0];
+        (part.as_text().unwrap().to_owned(), part.metadata.as_ref().map(|it| it.0["step"].clone()))
+    };
+    assert_eq!(about(1), ("snow".to_owned(), Some(json!("a[2]"))));
+    assert_eq!(about(0).0, "ice");
 }

@@ -119,3 +119,22 @@ fn a_plan_as_mermaid_is_a_flow_chart() {
 fn the_name_of_an_agent_cannot_break_the_diagram() {
     assert_eq!(label("a\"]<b>#\n"), "a#quot;]#lt;b#gt;#35; ");
 }
+
+#[test]
+fn a_plan_shows_for_which_items_a_step_runs() {
+    let source = Source::new(
+        "w.yaml",
+        "convoke: 1\nname: w\ninputs: {topics: {}}\nsteps:\n  a: {agent: x, for_each: inputs.topics, concurrency: 2}\n  b: {agent: x, for_each: [1, 2]}\n",
+    );
+    let index = Index::new([Arc::new(agent("x", "x", &[]))]);
+    let plan = bind(Arc::new(check(&source).unwrap()), &index, &BTreeMap::new()).unwrap();
+    let shown = text(&plan);
+    assert!(shown.contains("\n  for each   inputs.topics, 2 at once\n"), "{shown}");
+    assert!(shown.contains("\n  for each   [1, 2]\n"), "{shown}");
+    let json = json(&plan);
+    assert_eq!(
+        (&json["steps"][0]["for_each"], &json["steps"][0]["concurrency"]),
+        (&json!("inputs.topics"), &json!(2))
+    );
+    assert!(mermaid(&plan).contains("step_a[\"a for each item<br/>x\"]"));
+}

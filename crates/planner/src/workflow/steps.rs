@@ -5,12 +5,24 @@ use std::collections::HashSet;
 use document::{Entry, Node, Span, Value};
 
 use super::decoder::Fields;
+use super::each::ITEM;
 use super::values::Reading;
 use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output};
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
 use crate::step::{OnError, Retry, Step};
 
-const KEYS: [&str; 7] = ["agent", "message", "needs", "when", "on_error", "retry", "timeout"];
+const KEYS: [&str; 9] = [
+    "agent",
+    "message",
+    "needs",
+    "when",
+    "for_each",
+    "concurrency",
+    "on_error",
+    "retry",
+    "timeout",
+];
+
 const ON_ERROR: [(&str, OnError); 3] = [
     ("fail", OnError::Fail),
     ("continue", OnError::Continue),
@@ -97,11 +109,14 @@ impl<'n> Checker<'_, 'n> {
             .map(|node| self.needs(index, node, &what, edges))
             .unwrap_or_default();
         let when = fields.get("when").and_then(|node| self.bare(node, "when", &mut reads));
+        let for_each = self.for_each(fields, &what, &mut reads);
         let mut part_steps = Vec::new();
+        self.locals = if fields.get("for_each").is_some() { &ITEM } else { &[] };
         let message = match fields.get("message") {
             Some(node) => self.message(index, node, &what, &mut reads, &mut part_steps, edges),
             None => None,
         };
+        self.locals = &[];
         let mut all_reads = self.resolve(index, &needs, reads, edges);
         all_reads.extend(part_steps);
         all_reads.sort_unstable();
@@ -116,6 +131,7 @@ impl<'n> Checker<'_, 'n> {
             needs,
             reads: all_reads,
             when,
+            for_each,
             on_error: policy.on_error,
             retry: policy.retry,
             timeout: policy.timeout,

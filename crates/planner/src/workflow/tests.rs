@@ -347,3 +347,39 @@ fn the_cost_of_a_join_grows_with_the_number_of_steps() {
     };
     crate::cost::assert_linear("check a join", join, 1_000);
 }
+
+#[test]
+fn a_step_that_runs_for_items_says_for_which_and_how_many_at_once() {
+    let each =
+        |fields: &str| checked(&with("", &format!("    {fields}"))).steps[0].for_each.clone();
+    assert_eq!(each("message: hi"), None);
+    let for_each = each("for_each: run.id | lines").unwrap();
+    assert_eq!(for_each.concurrency, None);
+    assert!(matches!(for_each.list, Template::Expression(_)));
+    let for_each = each("for_each: [1, 2]\n    concurrency: 3").unwrap();
+    assert_eq!(for_each.concurrency, Some(3));
+    assert!(matches!(for_each.list, Template::Literal(_)));
+}
+
+#[test]
+fn item_and_index_are_known_where_a_step_has_items() {
+    checked(&with(
+        "",
+        "    for_each: [1]\n    message: [{text: '${{ item }}', filename: 'f${{ index }}'}]",
+    ));
+    checked(&with(
+        "",
+        "    for_each: [1]\n    message: '${% for item in [1] %}${{ item }}${% endfor %}'",
+    ));
+    let unknown = "expression::unknown-name at item";
+    assert_eq!(codes(&with("", "    message: '${{ item }}'")), [unknown]);
+    assert_eq!(
+        codes(&with("", "    for_each: [1]\n    when: item == 1")),
+        [unknown],
+        "once for all"
+    );
+    assert_eq!(codes(&with("", "    for_each: '${{ item }}'")), [unknown]);
+    let other = "  c: {agent: x, message: '${{ item }}'}\n";
+    let after = format!("{}{other}", with("", "    for_each: [1]"));
+    assert_eq!(codes(&after), [unknown], "of another step");
+}

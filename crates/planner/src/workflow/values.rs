@@ -63,7 +63,7 @@ impl Checker<'_, '_> {
     ) -> Option<Template> {
         match &node.value {
             Value::String(text) if is_template(text) => {
-                let compiled = Expression::text(text, node.span, self.decoder.source);
+                let compiled = Expression::text(text, node.span, self.decoder.source, self.locals);
                 self.keep(compiled, position, reads).map(Template::Expression)
             }
             Value::Sequence(items) => self.sequence(items, position, reads),
@@ -131,7 +131,7 @@ impl Checker<'_, '_> {
                 return None;
             }
         };
-        let compiled = Expression::bare(&text, node.span, self.decoder.source);
+        let compiled = Expression::bare(&text, node.span, self.decoder.source, self.locals);
         self.keep(compiled, position, reads)
     }
 

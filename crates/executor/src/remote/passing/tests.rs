@@ -35,7 +35,8 @@ impl Between {
     fn after(outputs: &str, passed: Option<&Aggregator>) -> Self {
         let plan = Arc::new(plan(outputs));
         let through = PassThrough::of(&plan.workflow).remove(0);
-        let passing = Passing::new(&plan, StepIndex(0), &through, &[], passed).expect("it passes");
+        let (at, step) = (StepIndex(0), StepId::new("a"));
+        let passing = Passing::new(&plan, at, step, &through, &[], passed).expect("it passes");
         let followers = passed.cloned().unwrap_or_default();
         Self { passing, agent: Aggregator::default(), followers, told: Vec::new(), parts: 0 }
     }

@@ -25,6 +25,7 @@ impl RunEvent {
             Self::ArtifactChunked { chunk, .. } => vec![&chunk.artifact],
             Self::AttemptReported { status, .. } => vec![status],
             Self::AttemptPaused { pause, .. } => pause.question.iter().collect(),
+            Self::StepExpanded { items, .. } => vec![items],
             Self::StepCompleted { result, .. }
             | Self::StepFailed { result, .. }
             | Self::AttemptFailed { next: Next::GiveUp { result }, .. } => vec![result],
@@ -34,6 +35,7 @@ impl RunEvent {
             | Self::RunAdmitted { .. }
             | Self::RunResumed { .. }
             | Self::StepSkipped { .. }
+            | Self::StepGathered { .. }
             | Self::AttemptBound { .. }
             | Self::AttemptUnpaused { .. }
             | Self::AnswerDelivered { .. }

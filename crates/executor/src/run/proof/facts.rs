@@ -14,10 +14,6 @@ use crate::{
     },
 };
 
-pub(super) fn id(index: StepIndex) -> StepId {
-    StepId::new(&format!("s{}", index.0))
-}
-
 pub(super) fn body(text: &str) -> Body {
     Body::Inline(Json::of(&text).expect("a string is JSON"))
 }
@@ -39,39 +35,35 @@ pub(super) fn intent(index: StepIndex, attempt: u32, purpose: &str) -> Arc<Inten
     })
 }
 
-pub(super) fn succeeded(index: StepIndex, attempt: u32, at: Timestamp) -> Input {
-    Input::Succeeded { step: id(index), attempt, at, task: None, result: body("result") }
+pub(super) fn succeeded(step: StepId, attempt: u32, at: Timestamp) -> Input {
+    Input::Succeeded { step, attempt, at, task: None, result: body("result") }
 }
 
-pub(super) fn chunked(index: StepIndex, attempt: u32, at: Timestamp) -> Input {
+pub(super) fn chunked(step: StepId, attempt: u32, at: Timestamp) -> Input {
     let artifact = body(&format!("chunk of attempt {attempt} at {at}"));
     let chunk = Chunk { append: true, last_chunk: false, artifact };
-    Input::Chunked { step: id(index), attempt, chunk }
+    Input::Chunked { step, attempt, chunk }
 }
 
 pub(super) fn paused(
-    index: StepIndex,
+    step: StepId,
     attempt: u32,
     at: Timestamp,
     kind: PauseKind,
     turn: u32,
 ) -> Input {
     Input::Paused {
-        step: id(index),
+        task: task(&step, attempt),
+        step,
         attempt,
         at,
-        task: RemoteTask {
-            task_id: format!("t{}-{attempt}", index.0),
-            context_id: "c".to_owned(),
-            interface: None,
-        },
         pause: Pause { kind, message_id: None, question: Some(body(&format!("question {turn}"))) },
     }
 }
 
-pub(super) fn failed(index: StepIndex, attempt: u32, at: Timestamp, class: ErrorClass) -> Input {
+pub(super) fn failed(step: StepId, attempt: u32, at: Timestamp, class: ErrorClass) -> Input {
     Input::Failed {
-        step: id(index),
+        step,
         attempt,
         at,
         failure: Box::new(Failure {
@@ -81,6 +73,14 @@ pub(super) fn failed(index: StepIndex, attempt: u32, at: Timestamp, class: Error
             wait: Wait::default(),
             refusal: None,
         }),
+    }
+}
+
+pub(super) fn task(step: &StepId, attempt: u32) -> RemoteTask {
+    RemoteTask {
+        task_id: format!("t{step}-{attempt}"),
+        context_id: "c".to_owned(),
+        interface: None,
     }
 }
 

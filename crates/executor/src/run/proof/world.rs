@@ -7,10 +7,10 @@ use planner::{ErrorClass, OnError, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
-    facts::{body, chunked, error, failed, id, intent, paused, refusal, succeeded},
+    facts::{body, chunked, error, failed, intent, paused, refusal, succeeded, task},
     shape_of,
 };
-use crate::run::{Effect, Header, Input, Outcome, PauseKind, RemoteTask, Rendered, Run, RunEvent};
+use crate::run::{Effect, Header, Input, PauseKind, Rendered, Run, RunEvent};
 
 /// What happens to a step, whenever it is tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,41 +52,45 @@ pub(super) enum Scenario {
     TimesOutAfter(usize),
 }
 
+/// What a step of a world is like.
+#[derive(Clone, Debug)]
+pub(super) struct Character {
+    /// A bit set over the earlier steps that it depends on.
+    pub(super) edges: u16,
+    pub(super) fate: Fate,
+    pub(super) on_error: OnError,
+    /// For how many items it runs, and how many of them at once.
+    pub(super) items: Option<(u32, usize)>,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct World {
-    shape: Arc<Shape>,
-    dependencies: Vec<Vec<u32>>,
+    pub(super) shape: Arc<Shape>,
+    pub(super) dependencies: Vec<Vec<u32>>,
     fates: Vec<Fate>,
-    scenario: Scenario,
+    /// For how many items each step runs.
+    pub(super) items: Vec<Option<u32>>,
+    pub(super) scenario: Scenario,
     /// Whether the run waits for its turn before it starts.
     is_queued: bool,
 }
 
 impl World {
-    /// `edges[n]` is a bit set over the earlier steps that step n depends on.
-    pub(super) fn new(
-        edges: &[u16],
-        mut fates: Vec<Fate>,
-        on_error: &[u8],
-        parallel: usize,
-        scenario: Scenario,
-    ) -> Self {
-        let dependencies: Vec<Vec<u32>> = (0u32..)
-            .zip(edges)
-            .map(|(at, bits)| (0..at).filter(|from| bits >> from & 1 == 1).collect())
-            .collect();
-        let mut policies: Vec<OnError> = on_error
-            .iter()
-            .map(|n| if *n == 0 { OnError::SkipDependents } else { OnError::Continue })
-            .collect();
+    pub(super) fn new(mut steps: Vec<Character>, parallel: usize, scenario: Scenario) -> Self {
         if let Scenario::StepIsFatal(at) = scenario {
-            policies[at] = OnError::Fail;
-            fates[at] = Fate::Fails;
+            steps[at].on_error = OnError::Fail;
+            steps[at].fate = Fate::Fails;
+            steps[at].items = steps[at].items.map(|(count, at_once)| (count.max(1), at_once));
         }
+        let dependencies: Vec<Vec<u32>> = (0u32..)
+            .zip(&steps)
+            .map(|(at, step)| (0..at).filter(|from| step.edges >> from & 1 == 1).collect())
+            .collect();
         Self {
-            shape: Arc::new(shape_of(&dependencies, &policies, parallel)),
+            shape: Arc::new(shape_of(&dependencies, &steps, parallel)),
             dependencies,
-            fates,
+            fates: steps.iter().map(|step| step.fate).collect(),
+            items: steps.iter().map(|step| step.items.map(|(count, _)| count)).collect(),
             scenario,
             is_queued: false,
         }
@@ -100,6 +104,7 @@ impl World {
     pub(super) fn of_shape(shape: Shape, fate: Fate) -> Self {
         Self {
             fates: vec![fate; shape.len()],
+            items: vec![None; shape.len()],
             dependencies: Vec::new(),
             shape: Arc::new(shape),
             scenario: Scenario::Undisturbed,
@@ -118,9 +123,35 @@ impl World {
         self
     }
 
+    /// The same world, whose first step runs for so many items.
+    pub(super) fn with_items(mut self, count: u32) -> Self {
+        self.items[0] = Some(count);
+        self
+    }
+
+    /// What happens to a step, or an item of one: each item has the fate of another step.
+    pub(super) fn fate(&self, step: StepIndex, item: Option<u32>) -> Fate {
+        // Which of several fails the run would be chance.
+        if item > Some(0) && self.scenario == Scenario::StepIsFatal(step.position()) {
+            return Fate::Answers;
+        }
+        let at = step.position() + item.unwrap_or_default() as usize;
+        match self.fates[at % self.fates.len()] {
+            // Nobody asks again for an item whether it runs.
+            Fate::IsSkipped if item.is_some() => Fate::Answers,
+            fate => fate,
+        }
+    }
+
+    fn fate_at(&self, run: &Run, at: StepIndex) -> Fate {
+        let item = run.at(at).item_of.map(|(_, item)| item);
+        self.fate(run.planned(at), item)
+    }
+
     /// How many agents may go on without being told.
-    pub(super) fn self_starters(&self) -> usize {
-        self.fates.iter().filter(|fate| **fate == Fate::WantsAuthorization).count()
+    pub(super) fn self_starters(&self, run: &Run) -> usize {
+        let fates = run.indices().map(|at| self.fate_at(run, at));
+        fates.filter(|fate| *fate == Fate::WantsAuthorization).count()
     }
 
     pub(super) fn shape(&self) -> Arc<Shape> {
@@ -198,110 +229,108 @@ impl World {
             return self.answer(run, step, at);
         }
         assert!(!wanted.is_empty(), "the run wants nothing and has not ended: {run:?}");
-        match wanted[dice.roll(wanted.len())] {
+        self.perform(run, wanted[dice.roll(wanted.len())], dice, at)
+    }
+
+    fn perform(&self, run: &Run, effect: Effect, dice: &mut Dice, at: Timestamp) -> Input {
+        let step = |index| run.at(index).id.clone();
+        match effect {
             Effect::Render(index) => self.render(run, index, at),
             Effect::Send(index, attempt) => self.send(run, index, attempt, at),
-            Effect::Watch(index, attempt) if dice.roll(3) == 0 => chunked(index, attempt, at),
+            Effect::Watch(index, attempt) if dice.roll(3) == 0 => chunked(step(index), attempt, at),
             Effect::Watch(index, attempt) => self.watch(run, index, attempt, at),
             Effect::Answer(index, attempt, turn) if dice.roll(4) == 0 => {
-                Input::AnswerRefused { step: id(index), attempt, at, turn, refusal: refusal() }
+                Input::AnswerRefused { step: step(index), attempt, at, turn, refusal: refusal() }
             }
             Effect::Answer(index, attempt, turn) => {
-                Input::Delivered { step: id(index), attempt, turn }
+                Input::Delivered { step: step(index), attempt, turn }
             }
-            Effect::Sleep(index, attempt) => Input::Woken { step: id(index), attempt },
+            Effect::Sleep(index, attempt) => Input::Woken { step: step(index), attempt },
             Effect::Cancel(index, attempt) | Effect::GiveUp(index, attempt) => {
-                Input::CancelSettled { step: id(index), attempt, at, confirmed: dice.roll(2) == 0 }
+                let (step, confirmed) = (step(index), dice.roll(2) == 0);
+                Input::CancelSettled { step, attempt, at, confirmed }
             }
             Effect::Conclude => Input::Concluded { at, outputs: Ok(body("outputs")) },
-            Effect::Deadline => unreachable!("filtered out above"),
+            Effect::Deadline => unreachable!("filtered out by the caller"),
         }
     }
 
     fn render(&self, run: &Run, index: StepIndex, at: Timestamp) -> Input {
-        let rendered = match self.fates[index.position()] {
-            Fate::IsSkipped => Rendered::Skip { condition: "false".to_owned() },
-            Fate::CannotRender => Rendered::Fail {
+        let found = run.at(index);
+        let items = self.items.get(index.position()).copied().flatten();
+        let rendered = match (self.fate_at(run, index), items) {
+            (Fate::IsSkipped, _) => Rendered::Skip { condition: "false".to_owned() },
+            (Fate::CannotRender, _) => Rendered::Fail {
                 error: error(ErrorClass::Invalid, 0),
                 result: body("cannot render"),
             },
-            _ => Rendered::Send(intent(index, run.at(index).attempts + 1, "send")),
+            (_, Some(count)) => Rendered::Expand { items: body("items"), count },
+            _ => Rendered::Send(intent(index, found.attempts + 1, "send")),
         };
-        Input::Rendered { step: id(index), at, rendered }
+        Input::Rendered { step: found.id.clone(), at, rendered }
     }
 
     fn send(&self, run: &Run, index: StepIndex, attempt: u32, at: Timestamp) -> Input {
+        let found = run.at(index);
+        let step = found.id.clone();
         let is_first =
-            run.at(index).flight().is_some_and(|flight| flight.intent.message_id.ends_with("send"));
-        match self.fates[index.position()] {
-            Fate::Answers => succeeded(index, attempt, at),
+            found.flight().is_some_and(|flight| flight.intent.message_id.ends_with("send"));
+        match self.fate_at(run, index) {
+            Fate::Answers => succeeded(step, attempt, at),
             Fate::RefusesContext if is_first => Input::ContextRefused {
-                step: id(index),
+                step,
                 attempt,
                 intent: intent(index, attempt, "send_without_context"),
             },
             Fate::RefusesCallback if is_first => Input::CallbackRefused {
-                step: id(index),
+                step,
                 attempt,
                 intent: intent(index, attempt, "send_without_callback"),
             },
             Fate::FailsThenBinds(times) if attempt <= times => {
-                failed(index, attempt, at, ErrorClass::Unavailable)
+                failed(step, attempt, at, ErrorClass::Unavailable)
             }
-            Fate::Fails => failed(index, attempt, at, ErrorClass::Rejected),
-            _ => self.bound_input(index.0, attempt),
+            Fate::Fails => failed(step, attempt, at, ErrorClass::Rejected),
+            _ => bound(step, attempt),
         }
     }
 
     fn watch(&self, run: &Run, index: StepIndex, attempt: u32, at: Timestamp) -> Input {
-        let turn = run.at(index).flight().map_or(0, |flight| flight.turn);
-        let is_paused = run.at(index).state() == StepState::Paused;
-        match self.fates[index.position()] {
+        let found = run.at(index);
+        let step = found.id.clone();
+        let turn = found.flight().map_or(0, |flight| flight.turn);
+        let is_paused = found.state() == StepState::Paused;
+        match self.fate_at(run, index) {
             Fate::Asks(questions) if turn < questions => {
-                paused(index, attempt, at, PauseKind::Input, turn)
+                paused(step, attempt, at, PauseKind::Input, turn)
             }
-            Fate::WantsAuthorization if is_paused => {
-                Input::Unpaused { step: id(index), attempt, at }
-            }
+            Fate::WantsAuthorization if is_paused => Input::Unpaused { step, attempt, at },
             Fate::WantsAuthorization if turn == 0 && at.as_millisecond() % 2 == 0 => {
-                paused(index, attempt, at, PauseKind::Auth, turn)
+                paused(step, attempt, at, PauseKind::Auth, turn)
             }
-            Fate::TimesOutOnce if attempt == 1 => failed(index, attempt, at, ErrorClass::Timeout),
-            _ => succeeded(index, attempt, at),
+            Fate::TimesOutOnce if attempt == 1 => failed(step, attempt, at, ErrorClass::Timeout),
+            _ => succeeded(step, attempt, at),
         }
     }
 
     /// Somebody answers the first step that asks.
     #[expect(clippy::unused_self, reason = "reads as what this world does")]
     fn answer(&self, run: &Run, step: &StepId, at: Timestamp) -> Input {
-        let index = run.shape().find(step).expect("a step of this run");
+        let index = run.find(step).expect("a step of this run");
         let flight = run.at(index).flight().expect("a paused step has its attempt");
         let (attempt, turn) = (flight.attempt, flight.turn + 1);
         let intent = intent(index, attempt, &format!("answer-{turn}"));
         Input::Answered { step: step.clone(), attempt, at, turn, intent, said: None }
     }
 
-    #[expect(clippy::unused_self, reason = "reads as what this world does")]
-    pub(super) fn bound_input(&self, index: u32, attempt: u32) -> Input {
-        Input::Bound {
-            step: id(StepIndex(index)),
-            attempt,
-            task: RemoteTask {
-                task_id: format!("t{index}-{attempt}"),
-                context_id: "c".to_owned(),
-                interface: None,
-            },
-        }
-    }
-
     /// What happens to the first step until it asks, all at one instant but the start.
     pub(super) fn until_paused(&self, since: Timestamp) -> [Input; 3] {
-        let index = StepIndex(0);
+        let (index, step) = (StepIndex(0), StepId::new("s0"));
         let rendered = Rendered::Send(intent(index, 1, "send"));
         [
             self.start(),
-            Input::Rendered { step: id(index), at: Timestamp::UNIX_EPOCH, rendered },
-            paused(index, 1, since, PauseKind::Input, 0),
+            Input::Rendered { step: step.clone(), at: Timestamp::UNIX_EPOCH, rendered },
+            paused(step, 1, since, PauseKind::Input, 0),
         ]
     }
 
@@ -326,56 +355,12 @@ impl World {
             false => Input::Start { at, header },
         }
     }
-
-    /// Compares every step's end with what the graph says, in runs that nobody disturbs.
-    pub(super) fn check_against_oracle(&self, run: &Run) {
-        match (self.scenario, run.outcome()) {
-            (Scenario::Undisturbed, outcome) => {
-                assert_eq!(outcome, Some(&Outcome::Completed(body("outputs"))));
-                let states: Vec<StepState> = run.steps().map(|(_, step)| step.state()).collect();
-                assert_eq!(states, self.expected());
-            }
-            (Scenario::StepIsFatal(at), Some(Outcome::Failed(error))) => {
-                assert_eq!(error.step, Some(id(StepIndex(u32::try_from(at).expect("small")))));
-            }
-            (Scenario::StepIsFatal(at), Some(Outcome::Completed(_))) => {
-                assert_eq!(self.expected()[at], StepState::Skipped, "reached, it fails the run");
-            }
-            (Scenario::CanceledAfter(_) | Scenario::TimesOutAfter(_), outcome) => {
-                assert!(outcome.is_some());
-            }
-            (scenario, outcome) => panic!("{scenario:?} ended in {outcome:?}"),
-        }
-    }
-
-    /// The oracle: one pass in plan order.
-    fn expected(&self) -> Vec<StepState> {
-        let mut ends: Vec<(StepState, bool)> = Vec::new();
-        for (at, needs) in self.dependencies.iter().enumerate() {
-            let is_spread = needs.iter().any(|from| ends[*from as usize].1);
-            let end = if is_spread { StepState::Skipped } else { end_of(self.fates[at]) };
-            let policy = self.shape.step(StepIndex(u32::try_from(at).expect("small"))).on_error;
-            let spreads =
-                is_spread || (end == StepState::Failed && policy == OnError::SkipDependents);
-            ends.push((end, spreads));
-        }
-        ends.into_iter().map(|(end, _)| end).collect()
-    }
 }
 
-fn end_of(fate: Fate) -> StepState {
-    match fate {
-        Fate::Answers
-        | Fate::Binds
-        | Fate::RefusesContext
-        | Fate::RefusesCallback
-        | Fate::TimesOutOnce
-        | Fate::Asks(_)
-        | Fate::WantsAuthorization => StepState::Completed,
-        Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
-        Fate::FailsThenBinds(_) | Fate::Fails | Fate::CannotRender => StepState::Failed,
-        Fate::IsSkipped => StepState::Skipped,
-    }
+/// The agent has made a Task.
+pub(super) fn bound(step: StepId, attempt: u32) -> Input {
+    let task = task(&step, attempt);
+    Input::Bound { step, attempt, task }
 }
 
 /// A small generator: the schedule is a function of the seed.

@@ -20,7 +20,7 @@ fn a_yaml_syntax_error_is_shown_where_it_is() {
 
 #[test]
 fn an_unknown_key_comes_with_the_nearest_known_one() {
-    insta::assert_snapshot!(shown(&with("paralel: 4", "    mesage: Hello\n    for_each: [1]")), @r#"
+    insta::assert_snapshot!(shown(&with("paralel: 4", "    mesage: Hello\n    nobody: [1]")), @r#"
     workflow::unknown-key
 
       × `paralel` is not a key of a workflow
@@ -41,21 +41,21 @@ fn an_unknown_key_comes_with_the_nearest_known_one() {
      7 │     mesage: Hello
        ·     ───┬──
        ·        ╰── unknown key
-     8 │     for_each: [1]
+     8 │     nobody: [1]
        ╰────
       help: did you mean `message`?
 
     workflow::unknown-key
 
-      × `for_each` is not a key of step `a`
+      × `nobody` is not a key of step `a`
        ╭─[trip.yaml:8:5]
      7 │     mesage: Hello
-     8 │     for_each: [1]
-       ·     ────┬───
-       ·         ╰── unknown key
+     8 │     nobody: [1]
+       ·     ───┬──
+       ·        ╰── unknown key
      9 │   b: {agent: y, needs: [a]}
        ╰────
-      help: known keys: agent, message, needs, when, on_error, retry, timeout
+      help: known keys: agent, message, needs, when, for_each, concurrency, on_error, retry, timeout
     "#);
 }
 
@@ -703,4 +703,46 @@ fn the_shape_that_was_meant_is_shown() {
     `retry` of step `a` must be a mapping, not a number; write `KEY: VALUE` with keys of these: attempts, backoff, on
     `json` is no media type; write it as in `text/plain` or `application/json`
     ");
+}
+
+#[test]
+fn what_is_wrong_with_a_for_each_is_said_where_it_is() {
+    insta::assert_snapshot!(shown(&with("", "    for_each: 3\n    concurrency: 0")), @r#"
+    workflow::wrong-type
+
+      × `for_each` of step `a` must be an expression or a list, not a number
+       ╭─[trip.yaml:7:15]
+     6 │     agent: x
+     7 │     for_each: 3
+       ·               ┬
+       ·               ╰── an expression or a list goes here
+     8 │     concurrency: 0
+       ╰────
+
+    workflow::invalid-value
+
+      × `concurrency` of step `a` must be a whole number from 1 to 10000, not 0
+       ╭─[trip.yaml:8:18]
+     7 │     for_each: 3
+     8 │     concurrency: 0
+       ·                  ─
+     9 │   b: {agent: y, needs: [a]}
+       ╰────
+      help: change the number
+    "#);
+    insta::assert_snapshot!(shown(&with("", "    concurrency: 2")), @r#"
+    workflow::invalid-value
+
+      × `concurrency` of step `a` limits nothing
+       ╭─[trip.yaml:7:5]
+     6 │     agent: x
+     7 │     concurrency: 2
+       ·     ───────────
+     8 │   b: {agent: y, needs: [a]}
+       ╰────
+      help: give the step a `for_each`, or take `concurrency` away; `parallel` at the top limits the
+            steps of a run
+    "#);
+    let long = format!("    for_each: [{}]", vec!["1"; 10_001].join(", "));
+    assert_eq!(codes(&with("", &long)), ["workflow::invalid-value at 1"]);
 }

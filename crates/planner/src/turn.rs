@@ -1,0 +1,76 @@
+//! What a step does when its turn comes: whether it runs, and for which items.
+
+use document::Diagnostic;
+use serde_json::Value as Json;
+
+use crate::expression::{Context, ExpressionError};
+use crate::scope::Scope;
+use crate::workflow::Workflow;
+
+/// The most items that a step runs for.
+pub const MAX_ITEMS: usize = 10_000;
+
+/// Evaluates the `when` of a step; true without one.
+///
+/// # Errors
+/// The expression fails, or gives anything but true or false.
+pub fn evaluate_when(
+    workflow: &Workflow,
+    step: usize,
+    scope: &Scope,
+) -> Result<bool, ExpressionError> {
+    let Some(when) = &workflow.steps[step].when else { return Ok(true) };
+    match when.evaluate(scope, &Context::new(scope), &workflow.source)? {
+        Json::Bool(value) => Ok(value),
+        other => {
+            let message = format!("`when` must give true or false, not {other}");
+            let problem = Diagnostic::error("expression::not-boolean", message).at(when.span(), "");
+            let help = "compare it, as in `steps.a.text == \"yes\"`, or test it, \
+                        as in `steps.a.data is defined`";
+            Err(ExpressionError::new(&workflow.source, problem.help(help)))
+        }
+    }
+}
+
+/// Evaluates the `for_each` of a step; none without one.
+///
+/// # Errors
+/// The expression fails, gives anything but a list, or one of more than [`MAX_ITEMS`] items.
+pub fn evaluate_items(
+    workflow: &Workflow,
+    step: usize,
+    scope: &Scope,
+) -> Result<Option<Vec<Json>>, ExpressionError> {
+    let Some(for_each) = &workflow.steps[step].for_each else { return Ok(None) };
+    let wrong = |code, message: String, help: &str| {
+        let problem = Diagnostic::error(code, message).at(for_each.span, "").help(help);
+        Err(ExpressionError::new(&workflow.source, problem))
+    };
+    match for_each.list.evaluate(scope, &Context::new(scope), &workflow.source)? {
+        Json::Array(items) if items.len() > MAX_ITEMS => {
+            let message = format!("`for_each` gives {} items", items.len());
+            let help = format!("a step runs for at most {MAX_ITEMS}: let an item hold several");
+            wrong("expression::too-many-items", message, &help)
+        }
+        Json::Array(items) => Ok(Some(items)),
+        other => {
+            let message = format!("`for_each` must give a list, not {}", kind(&other));
+            let help = "make one of it, as in `steps.a.text | lines` or `inputs.pairs | items`";
+            wrong("expression::not-a-list", message, help)
+        }
+    }
+}
+
+fn kind(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "true or false",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a text",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "a mapping",
+    }
+}
+
+#[cfg(test)]
+mod tests;
