@@ -28,6 +28,7 @@ pub(crate) struct Config {
     pub(crate) auth: Auth,
     pub(crate) public_skills: PublicSkills,
     pub(crate) allow_networks: Vec<Network>,
+    pub(crate) account_networks: Vec<Network>,
     pub(crate) public_url: Option<Url>,
     pub(crate) workflows: PathBuf,
     pub(crate) allowed_hosts: Vec<String>,
@@ -92,6 +93,7 @@ impl Config {
         let auth = Auth::read(&mut reader);
         let public_skills = reader.public_skills("card.public_skills");
         let allow_networks = reader.networks("outbound.allow_networks");
+        let account_networks = reader.networks("outbound.account_networks");
         let public_url = reader.public_url("public_url");
         let workflows = reader.path("workflows");
         let allowed_hosts = reader.hosts("allowed_hosts");
@@ -115,6 +117,7 @@ impl Config {
             auth: auth?,
             public_skills: public_skills?,
             allow_networks: allow_networks?,
+            account_networks: account_networks?,
             public_url: public_url?,
             workflows: workflows?,
             allowed_hosts: allowed_hosts?,

@@ -57,11 +57,6 @@ impl Cards {
         Self { outbound, fresh, known }
     }
 
-    /// The client they are fetched with.
-    pub(crate) fn outbound(&self) -> &Outbound {
-        &self.outbound
-    }
-
     /// The card of the agent at a URL, from memory while it is fresh.
     ///
     /// # Errors

@@ -1,22 +1,22 @@
-use std::collections::HashMap;
-use std::hash::BuildHasher;
+mod rounds;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use document::Severity;
 use jiff::Timestamp;
-use protocol::auth::Origin;
 use protocol::card::interfaces_spoken;
 use protocol::client::{Client, Interface};
 use protocol::limits::ClientLimits;
 use protocol::outbound::Outbound;
-use protocol::v1::AgentCard;
-use tokio::task::{self, JoinSet};
 
+use self::rounds::{Rounds, is_watched};
+use crate::evidence::tame;
+use crate::probe::Answers;
 use crate::registry::{Looked, after};
 use crate::{
-    Agent, Curation, EvidenceSettings, Finding, Keyrings, Probed, Record, Registry, RegistryError,
-    Seen, Shortfall, Tier, probe,
+    Agent, CardDigest, EvidenceSettings, Finding, Keyrings, Probed, Record, Registry,
+    RegistryError, Seen, Shortfall, Tier, probe,
 };
 
 /// How long all interfaces of an agent may take together.
@@ -24,18 +24,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How many interfaces of an agent are asked.
 const MOST_INTERFACES: usize = 8;
-
-/// How many agents of one host are probed at once.
-const PER_HOST: usize = 2;
-
-/// How many times as long the pause before the next probe becomes while an agent is not reached.
-const LONGEST_PAUSE: u32 = 4;
-
-/// Within what time agents that were never probed are, so that a start is not a burst.
-const SETTLING: Duration = Duration::from_secs(30);
-
-/// What a longer interval means: for ever, and without overflows.
-const LONGEST_INTERVAL: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// How often it is looked whether a probe is due, at most.
 const SHORTEST_TICK: Duration = Duration::from_millis(5);
@@ -81,8 +69,8 @@ impl Prober {
             agents.push(self.registry.get(name)?);
         }
         let mut rounds = Rounds::new(self.clone());
-        rounds.waiting = agents.clone();
-        while !rounds.waiting.is_empty() || !rounds.running.is_empty() {
+        rounds.want(&agents);
+        while !rounds.are_over() {
             rounds.start();
             rounds.end_one().await?;
         }
@@ -106,7 +94,7 @@ impl Prober {
             rounds.find_due(interval, Timestamp::now());
             rounds.start();
             tokio::select! {
-                ended = rounds.end_one(), if !rounds.running.is_empty() => {
+                ended = rounds.end_one(), if rounds.are_under_way() => {
                     if let Err(error) = ended {
                         tracing::warn!(%error, "the result of a probe was not kept");
                     }
@@ -119,48 +107,65 @@ impl Prober {
     async fn probe(&self, name: &str) -> Result<(), RegistryError> {
         let began = Instant::now();
         let record = self.registry.record(name).await?;
-        let (tier, shortfalls) = self.look(record).await?;
+        let found = self.look(record).await?;
+        self.registry.keep_probe(name, self.probed(found, began)).await
+    }
+
+    fn probed(&self, found: Found, began: Instant) -> Probed {
+        let Found { card, tier, shortfalls, unmeasured } = found;
         let at = Timestamp::now();
-        let is_silent = !shortfalls.is_empty() && shortfalls.iter().all(|it| it.is_silent);
-        let fresh_until = after(at, self.settings.stale_after);
-        let took = began.elapsed();
-        let probed = Probed { at, fresh_until, tier, is_silent, shortfalls, took };
-        self.registry.keep_probe(name, probed).await
+        Probed {
+            at,
+            fresh_until: after(at, self.settings.stale_after),
+            tier,
+            is_silent: !shortfalls.is_empty() && shortfalls.iter().all(|it| it.is_silent),
+            shortfalls,
+            took: began.elapsed(),
+            card,
+            unmeasured: unmeasured.as_deref().map(tame),
+        }
     }
 
     /// How far an agent comes, and what keeps it from more.
-    async fn look(&self, record: Record) -> Result<(Option<Tier>, Vec<Shortfall>), RegistryError> {
+    async fn look(&self, record: Record) -> Result<Found, RegistryError> {
+        let of = Found::of(record.digest);
         let findings = match self.registry.look_at_card(&record).await? {
-            Looked::Missed(why) => {
-                return Ok((None, vec![Shortfall::new("its card", &why, true)]));
+            Looked::Missed(error) if error.is_ours() => return Ok(of.unmeasured(error.to_string())),
+            Looked::Missed(error) => {
+                return Ok(of.short(None, vec![Shortfall::new("its card", &error.to_string(), true)]));
             }
             Looked::Card(findings) => findings,
         };
+        // What was fetched just now, when it was another card.
+        let agent = self.registry.get(&record.name)?;
+        let of = Found::of(agent.digest);
         let is_of_file = record.asked_url.is_empty();
         let errors: Vec<Shortfall> = findings.iter().filter_map(error).collect();
         if !errors.is_empty() {
             // A card that is wrong is not followed to where it leads.
-            return Ok(((!is_of_file).then_some(Tier::Reachable), errors));
+            return Ok(of.short((!is_of_file).then_some(Tier::Reachable), errors));
         }
-        // What was fetched just now, when it was another card.
-        let agent = self.registry.get(&record.name)?;
         let answers = tokio::time::timeout(PATIENCE, self.ask(&agent)).await;
         let answers = answers.unwrap_or_else(|_| {
             let why = format!("they did not answer within {} s", PATIENCE.as_secs());
-            vec![vec![Shortfall::new("its interfaces", &why, true)]]
+            vec![answer(Shortfall::new("its interfaces", &why, true))]
         });
-        let is_gone = !answers.is_empty()
-            && answers.iter().all(|it| it.first().is_some_and(|shortfall| shortfall.is_silent));
-        let asked: Vec<Shortfall> = answers.into_iter().flatten().collect();
-        if is_of_file && is_gone {
-            return Ok((None, asked));
-        }
-        let tier = if asked.is_empty() { Tier::Conformant } else { Tier::Valid };
-        Ok((Some(tier), asked))
+        let is_silent = |it: &Answers| it.shortfalls.first().is_some_and(|first| first.is_silent);
+        let is_gone = answers.iter().all(is_silent);
+        let unasked = answers.iter().find_map(|it| it.unasked.clone());
+        let asked: Vec<Shortfall> = answers.into_iter().flat_map(|it| it.shortfalls).collect();
+        // What was answered wrongly stays wrong, whatever else could not be asked.
+        let is_wrong = asked.iter().any(|shortfall| !shortfall.is_silent);
+        Ok(match unasked {
+            Some(why) if !is_wrong => of.unmeasured(why),
+            _ if is_of_file && is_gone => of.short(None, asked),
+            _ if asked.is_empty() => of.short(Some(Tier::Conformant), asked),
+            _ => of.short(Some(Tier::Valid), asked),
+        })
     }
 
-    /// What each interface falls short of, one after the other.
-    async fn ask(&self, agent: &Agent) -> Vec<Vec<Shortfall>> {
+    /// What came of each interface, one after the other; never nothing.
+    async fn ask(&self, agent: &Agent) -> Vec<Answers> {
         let spoken = interfaces_spoken(&agent.card);
         let mut answers = Vec::new();
         for interface in spoken.into_iter().filter_map(Interface::of).take(MOST_INTERFACES) {
@@ -168,13 +173,13 @@ impl Prober {
                 Ok(client) => probe::ask(&client, &agent.card).await,
                 Err(why) => {
                     let what = format!("the interface {}", interface.url);
-                    vec![Shortfall::new(&what, &why, false)]
+                    answer(Shortfall::new(&what, &why, false))
                 }
             });
         }
         if answers.is_empty() {
             let why = "none is of a binding and version spoken here";
-            answers.push(vec![Shortfall::new("its interfaces", why, false)]);
+            answers.push(answer(Shortfall::new("its interfaces", why, false)));
         }
         answers
     }
@@ -198,128 +203,33 @@ fn error(finding: &Finding) -> Option<Shortfall> {
     (finding.severity == Severity::Error).then_some(shortfall)
 }
 
-fn is_watched(agent: &Agent) -> bool {
-    matches!(agent.curation, Curation::Proposed | Curation::Approved | Curation::Deprecated)
+/// One interface that falls short of something.
+fn answer(shortfall: Shortfall) -> Answers {
+    Answers { shortfalls: vec![shortfall], unasked: None }
 }
 
-/// Probes that are due and those under way.
-struct Rounds {
-    prober: Prober,
-    waiting: Vec<Arc<Agent>>,
-    running: JoinSet<Result<(), RegistryError>>,
-    /// The agents under way, each with its host.
-    places: HashMap<task::Id, (String, String)>,
-    /// When each agent is due.
-    due: HashMap<String, Timestamp>,
-    chance: std::hash::RandomState,
+/// What was found out of an agent by one of its cards.
+#[derive(Default)]
+struct Found {
+    card: Option<CardDigest>,
+    tier: Option<Tier>,
+    shortfalls: Vec<Shortfall>,
+    unmeasured: Option<String>,
 }
 
-impl Rounds {
-    fn new(prober: Prober) -> Self {
-        Self {
-            prober,
-            waiting: Vec::new(),
-            running: JoinSet::new(),
-            places: HashMap::new(),
-            due: HashMap::new(),
-            chance: std::hash::RandomState::new(),
-        }
+impl Found {
+    fn of(card: CardDigest) -> Self {
+        Self { card: Some(card), ..Self::default() }
     }
 
-    /// Finds the agents that are due, those first that have been for longest.
-    fn find_due(&mut self, interval: Duration, now: Timestamp) {
-        let index = self.prober.registry.index();
-        let mut due: Vec<(Timestamp, Arc<Agent>)> = Vec::new();
-        let mut known = HashMap::new();
-        for agent in index.iter().filter(|agent| is_watched(agent)) {
-            let when = match self.due.remove(&agent.name) {
-                Some(when) => when,
-                None => self.first(&agent.name, interval, now),
-            };
-            known.insert(agent.name.clone(), when);
-            if when <= now && !self.is_under_way(&agent.name) {
-                due.push((when, Arc::clone(agent)));
-            }
-        }
-        self.due = known;
-        // The last is taken first.
-        due.sort_by_key(|it| std::cmp::Reverse(it.0));
-        self.waiting = due.into_iter().map(|it| it.1).collect();
+    fn short(self, tier: Option<Tier>, shortfalls: Vec<Shortfall>) -> Self {
+        Self { tier, shortfalls, ..self }
     }
 
-    fn is_under_way(&self, name: &str) -> bool {
-        self.places.values().any(|it| it.0 == name)
+    /// Nothing, for a reason on this side.
+    fn unmeasured(self, why: String) -> Self {
+        Self { unmeasured: Some(why), ..self }
     }
-
-    /// Starts as many as may be.
-    fn start(&mut self) {
-        let mut at = self.waiting.len();
-        while at > 0 && self.running.len() < self.prober.settings.at_once {
-            at -= 1;
-            let host = host(&self.waiting[at]);
-            if self.places.values().filter(|it| it.1 == host).count() >= PER_HOST {
-                continue;
-            }
-            let agent = self.waiting.remove(at);
-            let prober = self.prober.clone();
-            let name = agent.name.clone();
-            let probe = async move { prober.probe(&agent.name).await };
-            self.places.insert(self.running.spawn(probe).id(), (name, host));
-        }
-    }
-
-    /// Waits for the end of one that is under way, and says when its agent is due again. Cancel safe.
-    async fn end_one(&mut self) -> Result<(), RegistryError> {
-        let Some(ended) = self.running.join_next_with_id().await else { return Ok(()) };
-        let (id, kept) = ended.unwrap_or_else(|error| {
-            tracing::error!(%error, "a probe broke down");
-            (error.id(), Ok(()))
-        });
-        let Some((name, _)) = self.places.remove(&id) else { return Ok(()) };
-        if let Some(interval) = self.prober.settings.interval {
-            let next = self.next(&name, interval, Timestamp::now());
-            self.due.insert(name, next);
-        }
-        match kept {
-            Err(RegistryError::UnknownAgent { .. }) => Ok(()), // Removed while it was probed.
-            kept => kept,
-        }
-    }
-
-    /// When an agent is due that this process has not probed yet.
-    fn first(&self, name: &str, interval: Duration, now: Timestamp) -> Timestamp {
-        let last = self.prober.registry.ledger().probed_at(name);
-        let due = last.map(|last| self.next(name, interval, last)).filter(|due| *due > now);
-        due.unwrap_or_else(|| after(now, interval.min(SETTLING).mul_f64(self.draw(name))))
-    }
-
-    /// When an agent is due again: within an interval, so that one that stops is noticed in that time;
-    /// later while it is not reached.
-    fn next(&self, name: &str, interval: Duration, last: Timestamp) -> Timestamp {
-        let misses = u32::try_from(self.prober.registry.ledger().misses(name)).unwrap_or(u32::MAX);
-        let times = 1 << misses.saturating_sub(1).min(LONGEST_PAUSE.ilog2());
-        let pause = interval.min(LONGEST_INTERVAL) * times;
-        after(last, pause.mul_f64(0.8 + 0.15 * self.draw(name)))
-    }
-
-    /// Something between 0 and 1, for an agent another one each time.
-    fn draw(&self, name: &str) -> f64 {
-        let drawn = self.chance.hash_one((name, Timestamp::now()));
-        f64::from(u32::try_from(drawn >> 32).unwrap_or_default()) / f64::from(u32::MAX)
-    }
-}
-
-/// What is not asked by too many at once: where the card is, else the first interface.
-fn host(agent: &Agent) -> String {
-    let of_card = |card: &AgentCard| {
-        let interface = card.supported_interfaces.first().and_then(Interface::of)?;
-        Some(interface.address())
-    };
-    let url = match agent.url.as_str() {
-        "" => of_card(&agent.card).unwrap_or_default(),
-        url => url.to_owned(),
-    };
-    url.parse::<Origin>().map_or(url, |origin| origin.to_string())
 }
 
 #[cfg(test)]

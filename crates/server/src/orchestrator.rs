@@ -46,6 +46,8 @@ pub struct Parts {
     pub public_url: String,
     /// What delivers notifications.
     pub push: PushParts,
+    /// What cards, catalogs and keys are fetched with for the directories of other accounts than the server's own.
+    pub for_accounts: Outbound,
     /// Which credentials callers need.
     pub access: Access,
     /// What its operator decides.
@@ -84,15 +86,16 @@ impl Orchestrator {
     /// # Errors
     /// [`ServeError::Keys`] when there is no key to sign notifications with.
     pub fn new(parts: Parts) -> Result<Self, ServeError> {
-        let Parts { executor, registry, offering, public_url, push, access, mut settings, stop } =
+        let Parts { executor, registry, offering, public_url, push, access, mut settings, .. } =
             parts;
+        let (for_accounts, stop) = (parts.for_accounts, parts.stop);
         let secret = settings.callback_secret.take();
         let callbacks = executor.callbacks().map(|callbacks| {
             let outbound = push.outbound.clone();
             callbacks::router(callbacks.clone(), outbound, secret, settings.limits)
         });
         let accounts =
-            Accounts::new(Arc::clone(&push.store), push.outbound.clone(), Arc::clone(&registry));
+            Accounts::new(Arc::clone(&push.store), for_accounts, Arc::clone(&registry));
         let directory = Directory::new(accounts, access.clone(), settings.limits, stop.clone());
         let push = Push::open(push, executor.runs(), &public_url, settings.push)?;
         settings.hosts = settings.hosts.with_url(&public_url);

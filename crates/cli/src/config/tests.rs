@@ -4,7 +4,7 @@ use super::*;
 use crate::failure::Exit;
 
 /// Every setting: its key, its default, another value as it is written in a file, and in the environment or a flag.
-const SETTINGS: [(&str, &str, &str, &str); 38] = [
+const SETTINGS: [(&str, &str, &str, &str); 39] = [
     ("listen", "127.0.0.1:8100", "127.0.0.1:1", "127.0.0.1:2"),
     ("insecure", "false", "true", "false"),
     ("auth.api_keys", "false", "true", "false"),
@@ -15,6 +15,7 @@ const SETTINGS: [(&str, &str, &str, &str); 38] = [
     ("auth.jwt.account_claim", "sub", "one", "two"),
     ("card.public_skills", "All", "[one, two]", "none"),
     ("outbound.allow_networks", "[]", "[10.0.0.0/8, 192.168.0.0/16]", "fd00::/8"),
+    ("outbound.account_networks", "[]", "[127.0.0.0/8, 192.168.0.0/16]", "fd00::/8"),
     ("public_url", "None", "http://one.example", "http://two.example"),
     ("allowed_hosts", "[]", "[one.example, two.example]", "three.example, [::1]"),
     ("delegate", "Off", "on", "echo"),
@@ -53,6 +54,7 @@ fn shown(config: &Config, key: &str) -> String {
         auth,
         public_skills,
         allow_networks,
+        account_networks,
         public_url,
         workflows,
         allowed_hosts,
@@ -81,6 +83,7 @@ fn shown(config: &Config, key: &str) -> String {
         "auth.jwt.account_claim" => auth.account_claim.clone(),
         "card.public_skills" => format!("{public_skills:?}"),
         "outbound.allow_networks" => format!("{allow_networks:?}"),
+        "outbound.account_networks" => format!("{account_networks:?}"),
         "public_url" => format!("{:?}", public_url.as_ref().map(Url::as_str)),
         "workflows" => workflows.display().to_string(),
         "allowed_hosts" => format!("{allowed_hosts:?}"),

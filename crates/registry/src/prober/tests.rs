@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use store::{OpenOptions, SqliteStore};
 use tempfile::TempDir;
 
+use super::rounds::{PER_HOST, SETTLING};
 use super::*;
-use crate::{ApplyOptions, Decision};
+use crate::{ApplyOptions, Curation, Decision};
 
 fn decision(at: Timestamp) -> Decision {
     Decision { who: "ada".into(), why: String::new(), at }
@@ -51,7 +52,14 @@ fn apart() -> Vec<Value> {
 fn result(at: Timestamp, tier: Option<Tier>) -> Probed {
     let fresh_until = at + SignedDuration::from_hours(1);
     let (is_silent, shortfalls, took) = (tier.is_none(), Vec::new(), Duration::ZERO);
-    Probed { at, fresh_until, tier, is_silent, shortfalls, took }
+    let (card, unmeasured) = (None, None);
+    Probed { at, fresh_until, tier, is_silent, shortfalls, took, card, unmeasured }
+}
+
+/// The same of an agent of a directory, by its present card.
+fn result_of(registry: &Registry, name: &str, tier: Option<Tier>) -> Probed {
+    let card = Some(registry.get(name).unwrap().digest);
+    Probed { card, ..result(Timestamp::now(), tier) }
 }
 
 const INTERVAL: Duration = Duration::from_secs(100);
@@ -60,19 +68,25 @@ const INTERVAL: Duration = Duration::from_secs(100);
 async fn no_more_are_probed_at_once_than_the_settings_and_their_hosts_allow() {
     let settings = EvidenceSettings { at_once: 3, ..EvidenceSettings::default() };
     let (_folder, mut rounds) = rounds(&apart(), settings).await;
-    rounds.waiting = rounds.prober.registry.list();
+    rounds.want(&rounds.prober.registry.list());
     rounds.start();
-    assert_eq!((rounds.running.len(), rounds.waiting.len()), (3, 2));
+    assert_eq!((rounds.under_way(), rounds.waiting().len()), (3, 2));
     rounds.end_one().await.unwrap();
     rounds.start();
-    assert_eq!((rounds.running.len(), rounds.waiting.len()), (3, 1));
+    assert_eq!((rounds.under_way(), rounds.waiting().len()), (3, 1));
 
     let at_one: Vec<Value> =
         (1..=5).map(|n| card(&format!("a{n}"), &format!("http://127.0.0.1:1/{n}"))).collect();
     let (_folder, mut rounds) = self::rounds(&at_one, settings).await;
-    rounds.waiting = rounds.prober.registry.list();
+    rounds.want(&rounds.prober.registry.list());
     rounds.start();
-    assert_eq!((rounds.running.len(), rounds.waiting.len()), (PER_HOST, 3));
+    assert_eq!((rounds.under_way(), rounds.waiting().len()), (PER_HOST, 3));
+    while !rounds.are_over() {
+        rounds.end_one().await.unwrap();
+        rounds.start();
+        assert!(rounds.under_way() <= PER_HOST);
+    }
+    assert!(rounds.prober.registry.list().iter().all(|agent| agent.seen.is_some()), "all had a turn");
 }
 
 #[tokio::test]
@@ -117,11 +131,40 @@ async fn what_is_out_of_use_is_not_probed_by_itself() {
     assert_eq!(rounds.prober.watched(), ["a2", "a3", "a4", "a5"]);
     let now = Timestamp::now();
     rounds.find_due(INTERVAL, now);
-    assert!(rounds.waiting.is_empty(), "a start is not a burst");
+    assert!(rounds.waiting().is_empty(), "a start is not a burst");
     rounds.find_due(INTERVAL, now + SignedDuration::from_secs(31));
-    let mut due: Vec<&str> = rounds.waiting.iter().map(|agent| agent.name.as_str()).collect();
-    due.sort_unstable();
-    assert_eq!(due, ["a2", "a3", "a4", "a5"]);
+    assert_eq!(rounds.waiting(), ["a2", "a3", "a4", "a5"]);
+    registry.transition("a3", Curation::Suspended, &by).await.unwrap();
+    registry.transition("a1", Curation::Proposed, &by).await.unwrap();
+    registry.remove("a4").await.unwrap();
+    rounds.find_due(INTERVAL, now + SignedDuration::from_secs(90));
+    assert_eq!(rounds.waiting(), ["a1", "a2", "a5"], "as the directory is now");
+}
+
+#[tokio::test]
+async fn what_comes_of_a_probe_costs_the_same_in_a_directory_of_any_size() {
+    let mut costs = Vec::new();
+    for size in [10, 1500] {
+        let cards: Vec<Value> = (0..size)
+            .map(|n| card(&format!("a{n}"), &format!("http://127.0.0.1:1/{n}")))
+            .collect();
+        let (_folder, mut rounds) = rounds(&cards, EvidenceSettings::default()).await;
+        let registry = Arc::clone(&rounds.prober.registry);
+        let now = Timestamp::now();
+        assert_eq!(rounds.find_due(INTERVAL, now), size, "all are planned at the start");
+        assert_eq!(rounds.find_due(INTERVAL, now), 0, "and then left alone");
+        let before = registry.index();
+        let probed = result_of(&registry, "a7", Some(Tier::Conformant));
+        registry.keep_probe("a7", probed).await.unwrap();
+        let after = registry.index();
+        assert_eq!(rounds.find_due(INTERVAL, now), 1, "the one that was probed");
+        let changed = after.changed_since(&before).expect("nothing else is different");
+        let names: Vec<&str> = changed.iter().map(|(_, now)| now.name.as_str()).collect();
+        assert_eq!(names, ["a7"]);
+        costs.push(after.own_nodes(&before));
+    }
+    // A leaf in a small directory; in one of more than a thousand agents the two branches above it as well.
+    assert_eq!(costs, [1, 3]);
 }
 
 #[tokio::test]
@@ -130,10 +173,10 @@ async fn what_was_seen_is_kept_and_goes_with_its_agent() {
     let registry = &rounds.prober.registry;
     let seen = registry.seen("a1");
     assert_eq!(seen, None);
-    let probed = result(Timestamp::now(), Some(Tier::Conformant));
-    for name in ["a1", "a2"] {
-        registry.keep_probe(name, probed.clone()).await.unwrap();
-    }
+    let probed = result_of(registry, "a1", Some(Tier::Conformant));
+    registry.keep_probe("a1", probed.clone()).await.unwrap();
+    let other = result_of(registry, "a2", Some(Tier::Conformant));
+    registry.keep_probe("a2", other).await.unwrap();
     assert_eq!(registry.get("a1").unwrap().tier, Some(Tier::Conformant));
     registry.reload().await.unwrap();
     assert_eq!(registry.get("a1").unwrap().tier, Some(Tier::Conformant), "it was stored");
@@ -154,16 +197,15 @@ async fn what_was_seen_is_kept_and_goes_with_its_agent() {
 async fn an_index_takes_away_what_is_stale_without_being_told() {
     let (_folder, rounds) = rounds(&apart(), EvidenceSettings::default()).await;
     let registry = &rounds.prober.registry;
-    let at = Timestamp::now();
-    let fresh_until = at + SignedDuration::from_millis(1500);
-    let probed = Probed { fresh_until, ..result(at, Some(Tier::Conformant)) };
+    let fresh_until = Timestamp::now() + SignedDuration::from_millis(1500);
+    let probed = Probed { fresh_until, ..result_of(registry, "a1", Some(Tier::Conformant)) };
     registry.keep_probe("a1", probed).await.unwrap();
     let before = registry.index();
     assert_eq!(before.by_name("a1").unwrap().tier, Some(Tier::Conformant));
     let deadline = Instant::now() + Duration::from_secs(60);
     while registry.get("a1").unwrap().tier.is_some() {
         assert!(Instant::now() < deadline, "it stays");
-        task::yield_now().await;
+        tokio::task::yield_now().await;
     }
     let seen = registry.get("a1").unwrap().seen.clone().unwrap();
     assert_eq!((seen.last, seen.is_stale), (Some(Tier::Conformant), true));

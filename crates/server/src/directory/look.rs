@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    extract::{Path, RawQuery},
+    extract::RawQuery,
 };
-use registry::{Difference, Policy, Record, lint as look_over, to_catalog};
+use registry::{Difference, Policy, Record, to_catalog};
 use serde_json::Value;
 
 use super::{
     Answer,
+    body::Named,
     problem::{Problem, parameter},
     query::{Find, Parameters},
     visit::Visit,
@@ -27,20 +28,20 @@ pub(super) async fn list(visit: Visit, RawQuery(query): RawQuery) -> Answer<List
     Ok(Json(Listed { next_page_token, ..Listed::from(&found) }))
 }
 
-pub(super) async fn show(visit: Visit, Path(name): Path<String>) -> Answer<RecordOut> {
+pub(super) async fn show(visit: Visit, Named(name): Named) -> Answer<RecordOut> {
     let record = visit.view.record(&name).await?;
     let versions = visit.view.versions(&name).await?;
     let evidence = visit.view.evidence(&name);
     Ok(Json(RecordOut::of(visit.shown(record), evidence, &versions)))
 }
 
-pub(super) async fn versions(visit: Visit, Path(name): Path<String>) -> Answer<VersionsOut> {
+pub(super) async fn versions(visit: Visit, Named(name): Named) -> Answer<VersionsOut> {
     Ok(Json(VersionsOut { versions: visit.view.versions(&name).await? }))
 }
 
 pub(super) async fn diff(
     visit: Visit,
-    Path(name): Path<String>,
+    Named(name): Named,
     RawQuery(query): RawQuery,
 ) -> Answer<Difference> {
     let mut given = Parameters::read(query.as_deref());
@@ -49,11 +50,9 @@ pub(super) async fn diff(
     Ok(Json(visit.view.diff(&name, from, to).await?))
 }
 
-pub(super) async fn lint(visit: Visit, Path(name): Path<String>) -> Answer<LintOut> {
+pub(super) async fn lint(visit: Visit, Named(name): Named) -> Answer<LintOut> {
     let record = visit.view.record(&name).await?;
-    let url = (!record.url.is_empty()).then_some(record.url.as_str());
-    let findings = look_over(&record.read_card()?, url);
-    Ok(Json(LintOut { agents: vec![LintedOut { name: record.name.clone(), findings }] }))
+    Ok(Json(LintOut { agents: vec![LintedOut::of(&record)?] }))
 }
 
 pub(super) async fn export(visit: Visit, RawQuery(query): RawQuery) -> Answer<Value> {

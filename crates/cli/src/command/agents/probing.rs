@@ -43,8 +43,12 @@ pub(super) async fn probe(args: &Args, place: &Place, names: &[String]) -> Resul
 
 fn print_probed(registry: &Registry, name: &str, seen: Option<&Seen>) {
     println!("{BOLD}{}{BOLD:#}  {}", clean(name), word(seen));
-    for shortfall in registry.probes(name).pop().into_iter().flat_map(|probed| probed.shortfalls) {
+    let Some(probed) = registry.probes(name).pop() else { return };
+    for shortfall in probed.shortfalls {
         println!("  {}", brief(&shortfall.to_string()));
+    }
+    if let Some(why) = probed.unmeasured {
+        println!("  not measured: {}", brief(&why));
     }
 }
 
@@ -70,6 +74,9 @@ pub(super) fn print_evidence(evidence: &EvidenceOut) {
 }
 
 fn in_a_line(probe: &ProbeOut) -> String {
+    if let Some(why) = &probe.unmeasured {
+        return format!("{} not measured: {why}", probe.at.strftime("%Y-%m-%d %H:%M:%SZ"));
+    }
     let tier = probe.tier.map_or("none", Tier::as_str);
     let why = probe.shortfalls.first().map(|first| format!(": {first}")).unwrap_or_default();
     format!("{} {tier}{why}", probe.at.strftime("%Y-%m-%d %H:%M:%SZ"))

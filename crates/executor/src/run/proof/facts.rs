@@ -80,6 +80,7 @@ pub(super) fn failed(index: StepIndex, attempt: u32, at: Timestamp, class: Error
             remote_ended: class == ErrorClass::Rejected,
             wait: Wait::default(),
             refusal: None,
+            is_ours: false,
         }),
     }
 }
