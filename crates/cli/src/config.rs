@@ -86,6 +86,18 @@ impl Config {
         Ok((config, layers))
     }
 
+    /// Evidence that does not count until the next probe would be none most of the time.
+    fn check_evidence(&self, layers: &mut Layers) {
+        let EvidenceSettings { interval, stale_after, .. } = self.evidence;
+        let Some(interval) = interval.filter(|interval| *interval > stale_after) else { return };
+        let message = format!(
+            "agents are probed every {interval:?}, and what was seen of them counts for {stale_after:?} \
+             (`evidence.stale_after`): it would be stale before the next probe"
+        );
+        let help = "set `evidence.interval` to no more than `evidence.stale_after`, or that to no less";
+        let _: Option<()> = Reader::new(layers).invalid("evidence.interval", &message, help);
+    }
+
     fn read(layers: &mut Layers) -> Option<Self> {
         let mut reader = Reader::new(layers);
         let listen = reader.address("listen");

@@ -4,7 +4,10 @@ use std::{io, net::SocketAddr, path::Path, sync::Arc};
 
 use anstream::eprintln;
 use executor::Callbacks;
-use protocol::{auth::Secret, outbound::Policy};
+use protocol::{
+    auth::Secret,
+    outbound::{Outbound, Policy},
+};
 use server::{
     Access, CALLBACKS, Delegation, Folder, Hosts, Offering, Orchestrator, Parts, ServeError,
     Settings, access::Tokens,

@@ -366,6 +366,22 @@ fn an_issuer_and_its_audience_are_set_together_and_reached_in_a_protected_way() 
 }
 
 #[test]
+fn evidence_counts_at_least_until_the_next_probe() {
+    let wrong = wrong_together(&["evidence.interval=20m"]);
+    for said in ["evidence.interval", "1200s", "evidence.stale_after", "900s"] {
+        assert!(wrong.contains(said), "{said}: {wrong}");
+    }
+    assert!(wrong_together(&["evidence.stale_after=2m"]).contains("evidence.interval"));
+    for sets in [
+        &["evidence.interval=15m"][..],
+        &["evidence.interval=20m", "evidence.stale_after=20m"],
+        &["evidence.interval=off", "evidence.stale_after=1s"],
+    ] {
+        assert_eq!(wrong_together(sets), "", "{sets:?}");
+    }
+}
+
+#[test]
 fn settings_in_sections_of_sections_are_written_as_they_are_read() {
     let json = Layers::of_defaults(DEFAULTS).to_json();
     assert_eq!(json["auth"]["jwt"]["scopes_claim"], "scope");

@@ -268,6 +268,14 @@ impl Rounds {
         f64::from(u32::try_from(drawn >> 32).unwrap_or_default()) / f64::from(u32::MAX)
     }
 
+    /// Has the probe of an agent break down.
+    #[cfg(test)]
+    pub(super) fn break_down(&mut self, name: &str) {
+        let place = Place { name: name.to_owned(), host: String::new(), began: Instant::now() };
+        let broken = async { panic!("as the test wants it") };
+        self.places.insert(self.running.spawn(broken).id(), place);
+    }
+
     /// The agents that wait for their hosts.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> Vec<String> {

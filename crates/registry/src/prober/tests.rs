@@ -222,6 +222,63 @@ async fn an_agent_of_a_file_is_gone_when_nobody_answers() {
 }
 
 #[tokio::test]
+async fn what_our_own_rules_keep_us_from_asking_is_not_measured() {
+    let (_folder, rounds) = rounds(&apart()[..1], EvidenceSettings::default()).await;
+    let registry = Arc::clone(&rounds.prober.registry);
+    registry.keep_probe("a1", result_of(&registry, "a1", Some(Tier::Conformant))).await.unwrap();
+    // It may not call this machine.
+    let strict = Outbound::new(Policy::default()).unwrap();
+    let keyrings = Keyrings::new(Arc::clone(&registry), strict.clone(), Vault::none());
+    let settings = EvidenceSettings::default();
+    let prober = Prober::new(Arc::clone(&registry), keyrings, strict, settings);
+    let seen = prober.probe_all(&["a1".to_owned()]).await.unwrap();
+    let seen = seen[0].1.clone().unwrap();
+    assert_eq!(seen.tier, Some(Tier::Conformant), "it was not asked: {seen}");
+    let why = seen.unmeasured.clone().unwrap();
+    assert!(why.contains("loopback address and not allowed"), "{why}");
+    let kept = registry.probes("a1").pop().unwrap();
+    assert!(kept.unmeasured.is_some() && kept.shortfalls.is_empty(), "{kept:?}");
+    assert_eq!(registry.ledger().misses("a1"), 0, "and it is not tried less often for it");
+}
+
+#[tokio::test]
+async fn a_probe_that_breaks_down_says_nothing_of_the_agent() {
+    let (_folder, mut rounds) = rounds(&apart()[..1], EvidenceSettings::default()).await;
+    let registry = Arc::clone(&rounds.prober.registry);
+    registry.keep_probe("a1", result_of(&registry, "a1", Some(Tier::Conformant))).await.unwrap();
+    rounds.break_down("a1");
+    rounds.end_one().await.unwrap();
+    let seen = registry.seen("a1").unwrap();
+    assert_eq!(seen.tier, Some(Tier::Conformant));
+    assert!(seen.unmeasured.as_ref().unwrap().contains("the probe broke down"), "{seen}");
+}
+
+#[tokio::test]
+async fn an_agent_whose_secret_is_missing_is_not_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = Arc::new(open(&folder).await);
+    let mut card = card("a1", "http://127.0.0.1:1/");
+    card["securitySchemes"] =
+        json!({"key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}}});
+    card["securityRequirements"] = json!([{"schemes": {"key": {"list": []}}}]);
+    let credentials = json!([{"api_key": {"env": "CONVOKE_TEST_NO_SUCH_SECRET"}}]);
+    let catalog = json!({"agents": [{"card": card, "credentials": credentials}]});
+    let source = Source::new("catalog.yaml", &catalog.to_string());
+    let options =
+        ApplyOptions { approve: true, dry_run: false, by: decision(Timestamp::now()) };
+    assert!(registry.add_file(source, &options).await.unwrap().is_complete());
+    registry.keep_probe("a1", result_of(&registry, "a1", Some(Tier::Conformant))).await.unwrap();
+    let outbound = Outbound::new(Policy::loopback()).unwrap();
+    let keyrings = Keyrings::new(Arc::clone(&registry), outbound.clone(), Vault::none());
+    let prober =
+        Prober::new(Arc::clone(&registry), keyrings, outbound, EvidenceSettings::default());
+    let seen = prober.probe_all(&["a1".to_owned()]).await.unwrap();
+    let seen = seen[0].1.clone().unwrap();
+    assert_eq!(seen.tier, Some(Tier::Conformant), "{seen}");
+    assert!(seen.unmeasured.as_ref().unwrap().contains("CONVOKE_TEST_NO_SUCH_SECRET"), "{seen}");
+}
+
+#[tokio::test]
 async fn a_card_with_errors_is_reachable_and_no_more() {
     let mut bare = card("a1", "http://127.0.0.1:1/");
     bare["skills"] = json!([]);

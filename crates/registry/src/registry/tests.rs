@@ -1,3 +1,6 @@
+mod brittle;
+mod whole;
+
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;

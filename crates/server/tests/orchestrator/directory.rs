@@ -4,6 +4,7 @@ mod changing;
 mod contract;
 mod finding;
 mod hiding;
+mod reaching;
 mod watching;
 
 use axum::http::Method;

@@ -64,6 +64,8 @@ struct Served {
     issuer: Option<String>,
     /// Whether agents tell of their Tasks, which are looked at once an hour then.
     has_callbacks: bool,
+    /// Where cards are fetched from for other accounts.
+    for_accounts: Policy,
 }
 
 impl Served {
@@ -75,6 +77,7 @@ impl Served {
             limits,
             agents: Vec::new(),
             has_callbacks: false,
+            for_accounts: Policy::loopback(),
             has_keys: false,
             issuer: None,
         }
@@ -119,6 +122,13 @@ impl Scene {
         let agents = agents.iter().map(ToString::to_string).collect();
         let served = Served { files: files.to_vec(), ..Served::with(settings, RunLimits::NONE) };
         let served = Served { agents, has_keys: true, ..served };
+        Self::over(TempDir::new().expect("a temporary folder"), served).await
+    }
+
+    /// As [`Scene::guarded`], where cards are fetched for other accounts by a policy of its own.
+    pub(crate) async fn guarded_reaching(for_accounts: Policy) -> Self {
+        let served = Served::with(Settings::default(), RunLimits::NONE);
+        let served = Served { has_keys: true, for_accounts, ..served };
         Self::over(TempDir::new().expect("a temporary folder"), served).await
     }
 
@@ -242,6 +252,7 @@ impl Scene {
             registry: Arc::new(registry),
             offering,
             push,
+            for_accounts: Outbound::new(served.for_accounts.clone()).expect("the client"),
             access: served.access(&store),
             settings: served.settings.clone(),
             public_url: url.clone(),
