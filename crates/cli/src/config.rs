@@ -94,7 +94,8 @@ impl Config {
             "agents are probed every {interval:?}, and what was seen of them counts for {stale_after:?} \
              (`evidence.stale_after`): it would be stale before the next probe"
         );
-        let help = "set `evidence.interval` to no more than `evidence.stale_after`, or that to no less";
+        let help =
+            "set `evidence.interval` to no more than `evidence.stale_after`, or that to no less";
         let _: Option<()> = Reader::new(layers).invalid("evidence.interval", &message, help);
     }
 

@@ -15,8 +15,7 @@ use registry::{
 };
 use serde_json::Value;
 use server::directory::wire::{
-    EvidenceOut, LintedOut, Listed, PolicySetOut, PublishedOut, RemovedOut, StandingOut,
-    TagsOut,
+    EvidenceOut, LintedOut, Listed, PolicySetOut, PublishedOut, RemovedOut, StandingOut, TagsOut,
 };
 
 pub(crate) use self::remote::Remote;

@@ -11,7 +11,8 @@ use crate::record::{AGENTS, Record, Stored};
 use crate::report::{Applied, Outcome};
 use crate::versions::CardVersion;
 use crate::{
-    CardDigest, Curation, Decision, Details, Drift, DriftClass, Finding, History, Policy, Provenance, Trust,
+    CardDigest, Curation, Decision, Details, Drift, DriftClass, Finding, History, Policy,
+    Provenance, Trust,
 };
 
 /// Says how agents are taken in.

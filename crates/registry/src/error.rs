@@ -58,7 +58,9 @@ pub enum RegistryError {
     },
 
     /// The agent was there a moment ago.
-    #[error("the agent `{name}` was removed meanwhile; `convoke agents list` shows those that are there")]
+    #[error(
+        "the agent `{name}` was removed meanwhile; `convoke agents list` shows those that are there"
+    )]
     Gone {
         /// The agent.
         name: String,

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
-use crate::agent::fold;
 use self::roster::Roster;
+use crate::agent::fold;
 use crate::find::{self, Attributes, Facet, Filter, Found, Hit, Query, Standing, Terms};
 use crate::{Agent, RegistryError, Synonyms};
 
@@ -276,8 +276,8 @@ impl Index {
 
     /// How many parts of the tree of its agents are not also parts of another's.
     #[cfg(test)]
-    pub(crate) fn own_nodes(&self, other: &Self) -> usize {
-        self.agents.own_nodes(&other.agents)
+    pub(crate) fn own_limbs(&self, other: &Self) -> usize {
+        self.agents.own_limbs(&other.agents)
     }
 
     pub(crate) fn attributes(&self) -> &Attributes {

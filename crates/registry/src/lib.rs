@@ -57,8 +57,8 @@ pub use digest::{CardDigest, NotADigest};
 pub use drift::{Drift, DriftClass};
 pub use error::RegistryError;
 pub use evidence::{
-    EvidenceSettings, FAILURES, Grounds, MOST_OUTCOMES, MOST_PROBES, Probed, Seen, Service, Shortfall, Tier,
-    Work,
+    EvidenceSettings, FAILURES, Grounds, MOST_OUTCOMES, MOST_PROBES, Probed, Seen, Service,
+    Shortfall, Tier, Work,
 };
 pub use export::to_catalog;
 pub use find::{Facet, Field, Filter, Found, Hit, Kind, Match, Position, Query};

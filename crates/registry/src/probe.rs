@@ -134,7 +134,9 @@ impl Question {
                 match client.get_extended_card(request, PATIENCE).await {
                     Ok(_) => Reply::Good,
                     // It is for those whom the agent knows.
-                    Err(error) if !error.is_ours && error.class == FailureClass::Unauthorized => Reply::Good,
+                    Err(error) if !error.is_ours && error.class == FailureClass::Unauthorized => {
+                        Reply::Good
+                    }
                     Err(error) => missing(error),
                 }
             }

@@ -132,7 +132,9 @@ impl Prober {
         let findings = match self.registry.look_at_card(&record).await? {
             Looked::Missed(error) if error.is_ours() => return Ok(of.unmeasured(error.to_string())),
             Looked::Missed(error) => {
-                return Ok(of.short(None, vec![Shortfall::new("its card", &error.to_string(), true)]));
+                return Ok(
+                    of.short(None, vec![Shortfall::new("its card", &error.to_string(), true)])
+                );
             }
             Looked::Card(findings) => findings,
         };

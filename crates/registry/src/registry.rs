@@ -12,8 +12,8 @@ mod taking;
 mod versions;
 
 use curating::InForce;
-use taking::Asked;
 pub(crate) use observing::{Looked, after};
+use taking::Asked;
 
 pub use versions::Difference;
 

@@ -8,6 +8,7 @@ use axum::Router;
 use executor::{Executor, ExecutorError, RunId, Runs, TaskRecord};
 use protocol::{
     error::Error,
+    outbound::Outbound,
     service::{Call, EventStream},
     v1::{Message, SendMessageRequest},
 };
@@ -94,8 +95,7 @@ impl Orchestrator {
             let outbound = push.outbound.clone();
             callbacks::router(callbacks.clone(), outbound, secret, settings.limits)
         });
-        let accounts =
-            Accounts::new(Arc::clone(&push.store), for_accounts, Arc::clone(&registry));
+        let accounts = Accounts::new(Arc::clone(&push.store), for_accounts, Arc::clone(&registry));
         let directory = Directory::new(accounts, access.clone(), settings.limits, stop.clone());
         let push = Push::open(push, executor.runs(), &public_url, settings.push)?;
         settings.hosts = settings.hosts.with_url(&public_url);

@@ -226,7 +226,8 @@ impl Receiver {
                         return Err(Error::unavailable(why.to_string(), None).into());
                     }
                     Err(why @ BindError::NoAgent(_)) => {
-                        let answer = vec![Part::text(why.to_string())];
+                        let why = why.told(&self.registry, &received.caller.account);
+                        let answer = vec![Part::text(why)];
                         let exchange = exchange(Some(workflow.name.clone()), answer);
                         return Ok(executor.reject(exchange).await?);
                     }
@@ -261,7 +262,9 @@ impl Receiver {
     ) -> Result<RunId, NotTaken> {
         let plan = bind(&self.registry, workflow).await.map_err(|why| match why {
             BindError::Unreachable(_) => Error::unavailable(why.to_string(), None),
-            BindError::NoAgent(_) => Error::unsupported(why.to_string()),
+            BindError::NoAgent(_) => {
+                Error::unsupported(why.told(&self.registry, &received.caller.account))
+            }
         })?;
         let context_id = Some(received.message.context_id.clone());
         let new = NewRun {

@@ -85,14 +85,9 @@ impl Documents {
         };
         match reach {
             Reach::Any => Ok(outbound),
-            Reach::Beyond => beyond
-                .get_or_init(make)
-                .as_ref()
-                .map_err(|why| RegistryError::AiCatalog {
-                    url: url.to_owned(),
-                    why: why.clone(),
-                    is_ours: true,
-                }),
+            Reach::Beyond => beyond.get_or_init(make).as_ref().map_err(|why| {
+                RegistryError::AiCatalog { url: url.to_owned(), why: why.clone(), is_ours: true }
+            }),
         }
     }
 

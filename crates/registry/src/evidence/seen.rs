@@ -301,7 +301,18 @@ impl<'a> Tale<'a> {
         let holds_until = fresh.into_iter().chain(counts_until).min().unwrap_or(Timestamp::MAX);
         let tier = last.filter(|_| !is_stale);
         let unmeasured = None;
-        Some(Seen { tier, last, was, since, why, at, fresh_until, is_stale, unmeasured, holds_until })
+        Some(Seen {
+            tier,
+            last,
+            was,
+            since,
+            why,
+            at,
+            fresh_until,
+            is_stale,
+            unmeasured,
+            holds_until,
+        })
     }
 }
 

@@ -262,7 +262,10 @@ fn a_failure_on_our_side_takes_nothing_from_an_agent_and_is_told() {
     assert!(seen.to_string().ends_with("no secret"), "{seen}");
     assert_eq!(seen.for_others().unmeasured, None);
     assert_eq!(services(&observed, &grounds())[0].failed, 0);
-    assert!(Seen::of(&observed, &grounds(), at(102)).unwrap().is_stale, "it does not keep it either");
+    assert!(
+        Seen::of(&observed, &grounds(), at(102)).unwrap().is_stale,
+        "it does not keep it either"
+    );
     observed.probes.add(probed(70, Some(Conformant)));
     assert_eq!(Seen::of(&observed, &grounds(), at(71)).unwrap().unmeasured, None, "it is over");
 

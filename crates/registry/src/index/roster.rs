@@ -8,20 +8,20 @@ use jiff::Timestamp;
 use crate::Agent;
 use crate::find::Standing;
 
-/// How many agents a leaf holds, and how many nodes a branch.
+/// How many agents a leaf holds, and how many limbs a branch.
 const WIDTH: usize = 32;
 
 /// Agents by their number, which is their place in the order of names.
 #[derive(Clone)]
 pub(super) struct Roster {
-    root: Node,
+    root: Limb,
     len: usize,
     /// How many agents a child of the root holds; 1 when the root is a leaf.
     span: usize,
 }
 
 #[derive(Clone)]
-enum Node {
+enum Limb {
     Leaf(Arc<Leaf>),
     Branch(Arc<Branch>),
 }
@@ -36,7 +36,7 @@ struct Leaf {
 
 #[derive(Clone)]
 struct Branch {
-    nodes: Vec<Node>,
+    limbs: Vec<Limb>,
     holds_until: Timestamp,
 }
 
@@ -50,12 +50,13 @@ impl Roster {
     /// Holds agents that are sorted by name.
     pub(super) fn of(agents: Vec<Arc<Agent>>) -> Self {
         let (len, mut span) = (agents.len(), 1);
-        let mut nodes: Vec<Node> = agents.chunks(WIDTH).map(|agents| Leaf::node(agents.to_vec())).collect();
-        while nodes.len() > 1 {
-            nodes = nodes.chunks(WIDTH).map(|nodes| Branch::node(nodes.to_vec())).collect();
+        let mut limbs: Vec<Limb> =
+            agents.chunks(WIDTH).map(|agents| Leaf::limb(agents.to_vec())).collect();
+        while limbs.len() > 1 {
+            limbs = limbs.chunks(WIDTH).map(|limbs| Branch::limb(limbs.to_vec())).collect();
             span *= WIDTH;
         }
-        let root = nodes.pop().unwrap_or_else(|| Leaf::node(Vec::new()));
+        let root = limbs.pop().unwrap_or_else(|| Leaf::limb(Vec::new()));
         Self { root, len, span }
     }
 
@@ -123,40 +124,40 @@ impl Roster {
     }
 
     fn leaf(&self, at: usize) -> &Leaf {
-        let (mut node, mut span) = (&self.root, self.span);
+        let (mut limb, mut span) = (&self.root, self.span);
         loop {
-            match node {
-                Node::Leaf(leaf) => return leaf,
-                Node::Branch(branch) => node = &branch.nodes[at / span % WIDTH],
+            match limb {
+                Limb::Leaf(leaf) => return leaf,
+                Limb::Branch(branch) => limb = &branch.limbs[at / span % WIDTH],
             }
             span /= WIDTH;
         }
     }
 
-    /// How many nodes of this one are not part of another.
+    /// How many limbs of this one are not part of another.
     #[cfg(test)]
-    pub(super) fn own_nodes(&self, other: &Self) -> usize {
-        self.root.own_nodes(&other.root)
+    pub(super) fn own_limbs(&self, other: &Self) -> usize {
+        self.root.own_limbs(&other.root)
     }
 }
 
 impl Leaf {
-    fn node(agents: Vec<Arc<Agent>>) -> Node {
+    fn limb(agents: Vec<Arc<Agent>>) -> Limb {
         let standings = agents.iter().map(|agent| Standing::of(agent)).collect();
         let holds_until = agents.iter().map(|agent| agent.holds_until()).min();
         let holds_until = holds_until.unwrap_or(Timestamp::MAX);
-        Node::Leaf(Arc::new(Self { agents, standings, holds_until }))
+        Limb::Leaf(Arc::new(Self { agents, standings, holds_until }))
     }
 }
 
 impl Branch {
-    fn node(nodes: Vec<Node>) -> Node {
-        let holds_until = nodes.iter().map(Node::holds_until).min().unwrap_or(Timestamp::MAX);
-        Node::Branch(Arc::new(Self { nodes, holds_until }))
+    fn limb(limbs: Vec<Limb>) -> Limb {
+        let holds_until = limbs.iter().map(Limb::holds_until).min().unwrap_or(Timestamp::MAX);
+        Limb::Branch(Arc::new(Self { limbs, holds_until }))
     }
 }
 
-impl Node {
+impl Limb {
     fn holds_until(&self) -> Timestamp {
         match self {
             Self::Leaf(leaf) => leaf.holds_until,
@@ -169,13 +170,13 @@ impl Node {
             Self::Leaf(leaf) => {
                 let mut agents = leaf.agents.clone();
                 agents[at % WIDTH] = agent;
-                Leaf::node(agents)
+                Leaf::limb(agents)
             }
             Self::Branch(branch) => {
-                let mut nodes = branch.nodes.clone();
-                let node = &mut nodes[at / span % WIDTH];
-                *node = node.with(span / WIDTH, at, agent);
-                Branch::node(nodes)
+                let mut limbs = branch.limbs.clone();
+                let limb = &mut limbs[at / span % WIDTH];
+                *limb = limb.with(span / WIDTH, at, agent);
+                Branch::limb(limbs)
             }
         }
     }
@@ -188,7 +189,7 @@ impl Node {
             Self::Leaf(leaf) => {
                 over.extend(leaf.agents.iter().filter(|agent| agent.holds_until() <= now));
             }
-            Self::Branch(branch) => branch.nodes.iter().for_each(|node| node.over(now, over)),
+            Self::Branch(branch) => branch.limbs.iter().for_each(|limb| limb.over(now, over)),
         }
     }
 
@@ -199,20 +200,20 @@ impl Node {
                 apart.extend(pairs.filter(|(was, is)| !Arc::ptr_eq(was, is)));
             }
             (Self::Branch(was), Self::Branch(is)) if !Arc::ptr_eq(was, is) => {
-                was.nodes.iter().zip(&is.nodes).for_each(|(was, is)| was.apart(is, apart));
+                was.limbs.iter().zip(&is.limbs).for_each(|(was, is)| was.apart(is, apart));
             }
             _ => {}
         }
     }
 
     #[cfg(test)]
-    fn own_nodes(&self, other: &Self) -> usize {
+    fn own_limbs(&self, other: &Self) -> usize {
         match (self, other) {
             (Self::Leaf(one), Self::Leaf(other)) => usize::from(!Arc::ptr_eq(one, other)),
             (Self::Branch(one), Self::Branch(other)) if Arc::ptr_eq(one, other) => 0,
             (Self::Branch(one), Self::Branch(other)) => {
-                let nodes = one.nodes.iter().zip(&other.nodes);
-                1 + nodes.map(|(one, other)| one.own_nodes(other)).sum::<usize>()
+                let limbs = one.limbs.iter().zip(&other.limbs);
+                1 + limbs.map(|(one, other)| one.own_limbs(other)).sum::<usize>()
             }
             _ => usize::MAX,
         }

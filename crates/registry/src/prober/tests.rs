@@ -86,7 +86,10 @@ async fn no_more_are_probed_at_once_than_the_settings_and_their_hosts_allow() {
         rounds.start();
         assert!(rounds.under_way() <= PER_HOST);
     }
-    assert!(rounds.prober.registry.list().iter().all(|agent| agent.seen.is_some()), "all had a turn");
+    assert!(
+        rounds.prober.registry.list().iter().all(|agent| agent.seen.is_some()),
+        "all had a turn"
+    );
 }
 
 #[tokio::test]
@@ -145,9 +148,8 @@ async fn what_is_out_of_use_is_not_probed_by_itself() {
 async fn what_comes_of_a_probe_costs_the_same_in_a_directory_of_any_size() {
     let mut costs = Vec::new();
     for size in [10, 1500] {
-        let cards: Vec<Value> = (0..size)
-            .map(|n| card(&format!("a{n}"), &format!("http://127.0.0.1:1/{n}")))
-            .collect();
+        let cards: Vec<Value> =
+            (0..size).map(|n| card(&format!("a{n}"), &format!("http://127.0.0.1:1/{n}"))).collect();
         let (_folder, mut rounds) = rounds(&cards, EvidenceSettings::default()).await;
         let registry = Arc::clone(&rounds.prober.registry);
         let now = Timestamp::now();
@@ -161,7 +163,7 @@ async fn what_comes_of_a_probe_costs_the_same_in_a_directory_of_any_size() {
         let changed = after.changed_since(&before).expect("nothing else is different");
         let names: Vec<&str> = changed.iter().map(|(_, now)| now.name.as_str()).collect();
         assert_eq!(names, ["a7"]);
-        costs.push(after.own_nodes(&before));
+        costs.push(after.own_limbs(&before));
     }
     // A leaf in a small directory; in one of more than a thousand agents the two branches above it as well.
     assert_eq!(costs, [1, 3]);
@@ -264,8 +266,7 @@ async fn an_agent_whose_secret_is_missing_is_not_measured() {
     let credentials = json!([{"api_key": {"env": "CONVOKE_TEST_NO_SUCH_SECRET"}}]);
     let catalog = json!({"agents": [{"card": card, "credentials": credentials}]});
     let source = Source::new("catalog.yaml", &catalog.to_string());
-    let options =
-        ApplyOptions { approve: true, dry_run: false, by: decision(Timestamp::now()) };
+    let options = ApplyOptions { approve: true, dry_run: false, by: decision(Timestamp::now()) };
     assert!(registry.add_file(source, &options).await.unwrap().is_complete());
     registry.keep_probe("a1", result_of(&registry, "a1", Some(Tier::Conformant))).await.unwrap();
     let outbound = Outbound::new(Policy::loopback()).unwrap();

@@ -43,10 +43,8 @@ impl Registry {
     ) -> Result<Record, RegistryError> {
         self.change(name, |record, policy| {
             let moved = record.move_to(to, by.clone(), policy);
-            let moved = moved.map_err(|cause| RegistryError::Transition {
-                name: record.name.clone(),
-                cause,
-            })?;
+            let moved = moved
+                .map_err(|cause| RegistryError::Transition { name: record.name.clone(), cause })?;
             let due = review_by.filter(|_| to == Curation::Approved).or(record.review_by);
             let was = std::mem::replace(&mut record.review_by, due);
             Ok(moved || was != due)

@@ -156,8 +156,7 @@ impl Registry {
             }
             let Taken { wanted, missed } = taken;
             let Asked { catalog, options, is_again } = *asked;
-            let request =
-                Request { wanted, missed, catalog, options, policy: &policy, is_again };
+            let request = Request { wanted, missed, catalog, options, policy: &policy, is_again };
             let existing = self.concerned(&request).await?;
             let is_dry_run = options.dry_run;
             let (agents, changes) = split(apply::decide(&existing, &request));

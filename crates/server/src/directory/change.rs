@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::State,
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use document::Source;
 use jiff::Timestamp;
 use registry::{
@@ -21,8 +17,8 @@ use super::{
     problem::Problem,
     visit::{Curator, Visit},
     wire::{
-        AddIn, DecisionIn, FileIn, LintIn, LintOut, LintedOut, PolicyIn, PolicySetOut,
-        PublishIn, PublishedOut, RefreshIn, RemovedOut, StandingOut, TagsIn, TagsOut,
+        AddIn, DecisionIn, FileIn, LintIn, LintOut, LintedOut, PolicyIn, PolicySetOut, PublishIn,
+        PublishedOut, RefreshIn, RemovedOut, StandingOut, TagsIn, TagsOut,
     },
 };
 

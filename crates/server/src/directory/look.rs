@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::RawQuery,
-};
+use axum::{Json, extract::RawQuery};
 use registry::{Difference, Policy, Record, to_catalog};
 use serde_json::Value;
 

@@ -17,8 +17,8 @@ use store::{OpenOptions, SqliteStore};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::{
-    ApplyOptions, Curation, Decision, Drift, Facet, Filter, Policy, Probed, Query, Record, Registry,
-    RegistryError, Signed, Tier, read_policy,
+    ApplyOptions, Curation, Decision, Drift, Facet, Filter, Policy, Probed, Query, Record,
+    Registry, RegistryError, Signed, Tier, read_policy,
 };
 
 /// How many answers may be on their way at once.
@@ -347,7 +347,8 @@ async fn an_approval_is_over_by_the_clock_and_not_when_somebody_looks() {
     registry.decide("it", Curation::Approved, &by("ada"), Some(due)).await.unwrap();
     let before = registry.index();
     assert_eq!(before.by_name("it").unwrap().curation, Curation::Approved);
-    let approved = Query { filters: vec![Filter::one(Facet::State, "approved")], ..Query::default() };
+    let approved =
+        Query { filters: vec![Filter::one(Facet::State, "approved")], ..Query::default() };
     assert_eq!(before.find(&approved).total, 1);
     while Timestamp::now() < due {
         tokio::task::yield_now().await;
@@ -466,8 +467,7 @@ async fn evidence_does_not_move_to_another_origin_with_the_same_card() {
 #[tokio::test]
 async fn a_rule_that_was_withdrawn_while_a_card_was_fetched_approves_nothing() {
     let scene = Scene::new().await;
-    let rules =
-        |text: &str| read_policy(Source::new("p", text)).unwrap();
+    let rules = |text: &str| read_policy(Source::new("p", text)).unwrap();
     let text = format!("approve: [{{origin: 'http://{}'}}]", scene.host.address);
     scene.registry.set_policy(rules(&text), now()).await.unwrap();
     let url = scene.host.url();

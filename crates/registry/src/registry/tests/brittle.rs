@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use store::{
-    AccountId, Batch, BlobId, Claim, Claimed, Entry, JournalId, Lease, Page, PageQuery, Row,
-    Seq, Store, StoreError, Table,
+    AccountId, Batch, BlobId, Claim, Claimed, Entry, JournalId, Lease, Page, PageQuery, Row, Seq,
+    Store, StoreError, Table,
 };
 
 /// Does what the inner store does, for as many commits as it is allowed.

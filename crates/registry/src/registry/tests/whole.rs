@@ -1,10 +1,10 @@
 //! What belongs together is written together, or not at all.
 
+use super::brittle::Brittle;
 use super::*;
 use crate::evidence::{EVIDENCE, OUTCOMES};
 use crate::versions::CARDS;
 use crate::{AGENTS, Keyrings, Policy as Rules, Prober, read_policy};
-use super::brittle::Brittle;
 use jiff::SignedDuration;
 use store::{PageQuery, Table};
 
@@ -13,7 +13,9 @@ async fn scene(folder: &Path) -> (Registry, Arc<Brittle>) {
     let inner = Arc::new(SqliteStore::open(folder, OpenOptions::default()).unwrap());
     let allowed = AtomicUsize::new(usize::MAX);
     let store = Arc::new(Brittle { inner, allowed });
-    let registry = Registry::open(Arc::clone(&store) as Arc<dyn Store>, outbound(), "me".into()).await.unwrap();
+    let registry = Registry::open(Arc::clone(&store) as Arc<dyn Store>, outbound(), "me".into())
+        .await
+        .unwrap();
     let one = Source::new("card.json", &card("One").to_string());
     registry.add_file(one, &options(false, false)).await.unwrap();
     (registry, store)
@@ -55,8 +57,7 @@ async fn an_agent_goes_with_all_that_is_kept_of_it() {
     let folder = tempfile::tempdir().unwrap();
     let (registry, store) = scene(folder.path()).await;
     let registry = Arc::new(registry);
-    let keyrings =
-        Keyrings::new(Arc::clone(&registry), outbound(), protocol::auth::Vault::none());
+    let keyrings = Keyrings::new(Arc::clone(&registry), outbound(), protocol::auth::Vault::none());
     let settings = crate::EvidenceSettings::default();
     let prober = Prober::new(Arc::clone(&registry), keyrings, outbound(), settings);
     prober.probe_all(&["one".to_owned()]).await.unwrap();

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use registry::{
-    Agent, CardVersion, Facet, Field, Found, Hit, Index, Kind, Match, News, Probed, Record, Registry,
-    RegistryError, Service,
+    Agent, CardVersion, Facet, Field, Found, Hit, Index, Kind, Match, News, Probed, Record,
+    Registry, RegistryError, Service,
 };
 
 use super::{

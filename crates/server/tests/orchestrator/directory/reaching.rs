@@ -103,11 +103,9 @@ async fn a_card_that_was_moved_to_where_an_account_may_not_go_is_not_looked_at_a
     let listener = TcpListener::bind("127.0.0.2:0").await.expect("a free port");
     let url = format!("http://{}/card.json", listener.local_addr().expect("it is bound"));
     let to = format!("{inner}/card.json");
-    let answer = async move || {
-        match has_moved.load(Ordering::SeqCst) {
-            true => Redirect::temporary(&to).into_response(),
-            false => card("inner").to_string().into_response(),
-        }
+    let answer = async move || match has_moved.load(Ordering::SeqCst) {
+        true => Redirect::temporary(&to).into_response(),
+        false => card("inner").to_string().into_response(),
     };
     let router = Router::new().route("/card.json", get(answer));
     tokio::spawn(async move { axum::serve(listener, router).await });
