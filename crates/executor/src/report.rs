@@ -238,12 +238,11 @@ impl Reporter {
         intent: &Intent,
         why: &Uncallable,
     ) -> Result<Report, ExecutorError> {
-        let class = match why {
-            Uncallable::Interfaces(_) => planner::ErrorClass::Invalid,
-            Uncallable::Credentials(_) => planner::ErrorClass::Unauthorized,
+        let (class, is_ours) = match why {
+            Uncallable::Interfaces { is_ours, .. } => (planner::ErrorClass::Invalid, *is_ours),
+            Uncallable::Credentials(_) => (planner::ErrorClass::Unauthorized, true),
         };
         let message = format!("agent `{}` cannot be called: {why}", intent.agent);
-        let is_ours = matches!(why, Uncallable::Credentials(_));
         self.failed(intent, &Defeat { is_ours, ..Defeat::new(class, message) })
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use document::Severity;
 use jiff::Timestamp;
 use protocol::card::interfaces_spoken;
-use protocol::client::{Client, Interface};
+use protocol::client::{Client, Interface, InterfaceError};
 use protocol::limits::ClientLimits;
 use protocol::outbound::Outbound;
 
@@ -173,9 +173,12 @@ impl Prober {
         for interface in spoken.into_iter().filter_map(Interface::of).take(MOST_INTERFACES) {
             answers.push(match self.client(agent, interface.clone()) {
                 Ok(client) => probe::ask(&client, &agent.card).await,
-                Err(why) => {
+                Err(error) if error.is_ours() => {
+                    Answers { shortfalls: Vec::new(), unasked: Some(error.to_string()) }
+                }
+                Err(error) => {
                     let what = format!("the interface {}", interface.url);
-                    answer(Shortfall::new(&what, &why, false))
+                    answer(Shortfall::new(&what, &error.to_string(), false))
                 }
             });
         }
@@ -186,11 +189,10 @@ impl Prober {
         answers
     }
 
-    fn client(&self, agent: &Agent, interface: Interface) -> Result<Client, String> {
+    fn client(&self, agent: &Agent, interface: Interface) -> Result<Client, InterfaceError> {
         let keyring = self.keyrings.of(&agent.name, &interface).ok();
         let limits = ClientLimits::default();
-        let client = Client::with_limits(self.outbound.clone(), interface, limits);
-        let client = client.map_err(|error| error.to_string())?;
+        let client = Client::with_limits(self.outbound.clone(), interface, limits)?;
         // Credentials are for approved agents alone; others are asked openly.
         Ok(match keyring {
             Some(keyring) => client.with_keyring(keyring),

@@ -77,10 +77,10 @@ impl Ledger {
     }
 
     /// The results of probes with one more; they are not changed.
-    pub(crate) fn with_probe(&self, name: &str, probed: Probed) -> Probes {
+    pub(crate) fn with_probe(&self, name: &str, probed: Probed, grounds: &Grounds) -> Probes {
         let mut probes =
             self.agents.get(name).map(|it| it.observed.probes.clone()).unwrap_or_default();
-        probes.add(probed);
+        probes.add(probed, grounds);
         probes
     }
 

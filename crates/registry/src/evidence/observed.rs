@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use store::{AccountId, Expect, Row, Table, Tags, Write};
 
-use super::Tier;
+use super::{Grounds, Tier};
 use crate::{CardDigest, RegistryError};
 
 /// Where the results of probes are kept, a row for each agent.
@@ -130,14 +130,15 @@ pub(crate) struct Probes {
 
 impl Probes {
     /// Adds the newest result.
-    pub(crate) fn add(&mut self, probed: Probed) {
+    pub(crate) fn add(&mut self, probed: Probed, grounds: &Grounds) {
         self.v = 1;
         // Of those that say nothing in a row the newest is enough, so that they do not displace the others.
         if self.recent.back().is_some_and(|last| last.unmeasured.is_some()) {
             self.recent.pop_back();
         }
         let is_measured = probed.unmeasured.is_none();
-        if is_measured && self.measured().next_back().is_none_or(|last| last.tier != probed.tier) {
+        let goes_on = |last: &Probed| last.tier == probed.tier && grounds.count(last.card, last.at);
+        if is_measured && !self.measured().next_back().is_some_and(goes_on) {
             self.since = probed.at;
         }
         self.recent.push_back(probed);

@@ -76,7 +76,7 @@ impl Seen {
         for look in looks.iter().filter(|look| look.counts(grounds)) {
             tale.take(*look);
         }
-        let seen = tale.end(observed.probes.since.max(grounds.since), now);
+        let seen = tale.end(observed.probes.since, now);
         let seen = seen.unwrap_or_else(|| Self::nothing(&looks, newest, grounds));
         Some(Self { unmeasured: newest.unmeasured(), ..seen })
     }

@@ -70,7 +70,7 @@ fn observed(looks: &[It]) -> Observed {
     let mut observed = Observed::default();
     for look in looks {
         match look {
-            Probe(second, tier) => observed.probes.add(probed(*second, *tier)),
+            Probe(second, tier) => observed.probes.add(probed(*second, *tier), &grounds()),
             Done(second) => observed.add_work(work(*second, None)),
             Failed(second) => observed.add_work(work(*second, Some("failed: no"))),
         }
@@ -156,7 +156,7 @@ fn work_proves_only_for_its_time() {
 fn a_tier_has_lasted_longer_than_its_oldest_probe_that_is_kept() {
     let mut observed = Observed::default();
     let many = i64::try_from(MOST_PROBES).unwrap() + 5;
-    (0..many).for_each(|second| observed.probes.add(probed(second, Some(Conformant))));
+    (0..many).for_each(|second| observed.probes.add(probed(second, Some(Conformant)), &grounds()));
     assert_eq!(observed.probes.recent.len(), MOST_PROBES);
     assert_eq!(Seen::of(&observed, &grounds(), at(many)).unwrap().since, at(0));
 }
@@ -229,12 +229,12 @@ fn what_was_seen_of_a_card_counts_no_more_once_another_one_broke_with_it() {
     // A run that was planned with the former card goes on, and says nothing of the present one.
     observed.add_work(Work { number: 9, ..work(6, None) });
     assert_eq!(Seen::of(&observed, &broken, at(9)).unwrap().tier, None);
-    observed.probes.add(Probed { card: Some(card(2)), ..probed(7, Some(Conformant)) });
+    observed.probes.add(Probed { card: Some(card(2)), ..probed(7, Some(Conformant)) }, &broken);
     let seen = Seen::of(&observed, &broken, at(9)).unwrap();
     assert_eq!((seen.tier, seen.was, seen.since), (Some(Conformant), None, at(7)));
     let unbound = Probed { card: None, ..probed(8, Some(Conformant)) };
     let mut observed = Observed::default();
-    observed.probes.add(unbound);
+    observed.probes.add(unbound, &grounds());
     assert_eq!(Seen::of(&observed, &grounds(), at(9)).unwrap().tier, None, "nobody knows of what");
 }
 
@@ -251,7 +251,7 @@ fn a_failure_on_our_side_takes_nothing_from_an_agent_and_is_told() {
     let mut observed = observed(&[Probe(1, Some(Conformant)), Done(2)]);
     let why = || Some("no secret".to_owned());
     for second in 3..60 {
-        observed.probes.add(Probed { unmeasured: why(), ..probed(second, None) });
+        observed.probes.add(Probed { unmeasured: why(), ..probed(second, None) }, &grounds());
         let failed = work(second, Some("unauthorized: no secret"));
         observed.add_work(Work { is_unmeasured: true, number: 0, ..failed });
     }
@@ -266,11 +266,11 @@ fn a_failure_on_our_side_takes_nothing_from_an_agent_and_is_told() {
         Seen::of(&observed, &grounds(), at(102)).unwrap().is_stale,
         "it does not keep it either"
     );
-    observed.probes.add(probed(70, Some(Conformant)));
+    observed.probes.add(probed(70, Some(Conformant)), &grounds());
     assert_eq!(Seen::of(&observed, &grounds(), at(71)).unwrap().unmeasured, None, "it is over");
 
     let mut nothing = Observed::default();
-    nothing.probes.add(Probed { unmeasured: why(), ..probed(1, None) });
+    nothing.probes.add(Probed { unmeasured: why(), ..probed(1, None) }, &grounds());
     let seen = Seen::of(&nothing, &grounds(), at(2)).unwrap();
     assert_snapshot!(seen, @"none since 2027-01-15 08:00:01Z, looked at 2027-01-15 08:00:01Z: nothing of it was measured yet; not measured at 2027-01-15 08:00:01Z: no secret");
 }

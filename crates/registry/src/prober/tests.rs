@@ -141,6 +141,7 @@ async fn what_is_out_of_use_is_not_probed_by_itself() {
     registry.transition("a1", Curation::Proposed, &by).await.unwrap();
     registry.remove("a4").await.unwrap();
     rounds.find_due(INTERVAL, now + SignedDuration::from_secs(90));
+    rounds.find_due(INTERVAL, now + SignedDuration::from_secs(121));
     assert_eq!(rounds.waiting(), ["a1", "a2", "a5"], "as the directory is now");
 }
 

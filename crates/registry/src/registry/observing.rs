@@ -96,7 +96,10 @@ impl Registry {
             if self.store.row(&self.account, crate::AGENTS, name).await?.is_none() {
                 return Ok(()); // Removed while it was probed.
             }
-            let probes = self.ledger().with_probe(name, probed);
+            let grounds = self.shown().fitting(name, &[]).map(|agent| Arc::clone(&agent.grounds));
+            // One that cannot be read is not shown.
+            let Some(grounds) = grounds else { return Ok(()) };
+            let probes = self.ledger().with_probe(name, probed, &grounds);
             let write = probes.write(&self.account, name);
             self.store.commit(Batch::new().write(write)).await?;
             self.ledger().add_probes(name, probes);

@@ -458,7 +458,9 @@ async fn evidence_does_not_move_to_another_origin_with_the_same_card() {
     };
     scene.registry.apply(catalog(&scene.host), &options(false)).await.unwrap();
     assert_eq!(scene.registry.get("it").unwrap().tier, Some(Tier::Conformant));
-    scene.registry.apply(catalog(&other), &options(false)).await.unwrap();
+    let mut later = options(false);
+    later.by.at = now() + SignedDuration::from_secs(10);
+    scene.registry.apply(catalog(&other), &later).await.unwrap();
     let record = scene.record().await;
     assert_eq!((record.url.as_str(), record.version), (other.url().as_str(), 1));
     assert_eq!(scene.registry.get("it").unwrap().tier, None);
@@ -475,7 +477,7 @@ async fn a_rule_that_was_withdrawn_while_a_card_was_fetched_approves_nothing() {
     let added = async { scene.registry.add_url(&url, Some("it"), None, &options).await.unwrap() };
     let withdrawn = async {
         scene.host.asked().await;
-        scene.registry.set_policy(rules("synonyms: []"), now()).await.unwrap();
+        scene.registry.set_policy(rules("review_after_days: 5"), now()).await.unwrap();
         scene.host.go_on();
     };
     scene.host.hold();
