@@ -94,7 +94,7 @@ impl Rounds {
     pub(super) fn want(&mut self, agents: &[Arc<Agent>]) {
         let now = Timestamp::now();
         for agent in agents {
-            self.wait(&agent.name, host(agent), now);
+            self.wait(&agent.name, &host(agent), now);
         }
     }
 
@@ -114,7 +114,7 @@ impl Rounds {
             let Some((when, name)) = self.planned.pop_first() else { break };
             looked += 1;
             match self.index.fitting(&name, &[]).map(|agent| host(agent)) {
-                Some(host) => self.wait(&name, host, when),
+                Some(host) => self.wait(&name, &host, when),
                 None => _ = self.agents.remove(&name),
             }
         }
@@ -168,10 +168,11 @@ impl Rounds {
         self.agents.remove(name);
     }
 
-    fn wait(&mut self, name: &str, host: String, since: Timestamp) {
-        self.agents.insert(name.to_owned(), State::Waiting(since, host.clone()));
-        self.hosts.entry(host.clone()).or_default().waiting.insert((since, name.to_owned()));
-        self.settle(&host);
+    fn wait(&mut self, name: &str, host: &str, since: Timestamp) {
+        self.agents.insert(name.to_owned(), State::Waiting(since, host.to_owned()));
+        let of_host = self.hosts.entry(host.to_owned()).or_default();
+        of_host.waiting.insert((since, name.to_owned()));
+        self.settle(host);
     }
 
     /// Puts a host where it belongs among those that are ready.

@@ -16,6 +16,7 @@ use crate::{
 };
 
 /// How cards are taken in.
+#[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     /// The catalog they come from, whose other agents are removed.
     pub(super) catalog: Option<&'a str>,
@@ -129,7 +130,7 @@ impl Registry {
         mut policy: Arc<Policy>,
     ) -> Result<Report, RegistryError> {
         for _ in 0..TRIES {
-            if let Some(report) = self.take_in_under(&taken, &asked, &policy).await? {
+            if let Some(report) = self.take_in_under(&taken, asked, &policy).await? {
                 return Ok(report);
             }
             policy = self.policy();
@@ -145,7 +146,7 @@ impl Registry {
     async fn take_in_under(
         &self,
         taken: &Taken,
-        asked: &Asked<'_>,
+        asked: Asked<'_>,
         checked_by: &Policy,
     ) -> Result<Option<Report>, RegistryError> {
         let _only = self.changing.lock().await;
@@ -155,7 +156,7 @@ impl Registry {
                 return Ok(None);
             }
             let Taken { wanted, missed } = taken;
-            let Asked { catalog, options, is_again } = *asked;
+            let Asked { catalog, options, is_again } = asked;
             let request = Request { wanted, missed, catalog, options, policy: &policy, is_again };
             let existing = self.concerned(&request).await?;
             let is_dry_run = options.dry_run;

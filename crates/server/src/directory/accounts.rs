@@ -25,8 +25,11 @@ pub(crate) struct Accounts {
     home: Arc<Shelf>,
     /// What all see of it, and of which index that is.
     public: Mutex<Option<(Arc<Index>, Arc<Index>)>>,
-    others: Mutex<HashMap<AccountId, Arc<OnceCell<Arc<Shelf>>>>>,
+    others: Mutex<Shelves>,
 }
+
+/// Directories by their accounts, each of which is opened by who asks for it first.
+type Shelves = HashMap<AccountId, Arc<OnceCell<Arc<Shelf>>>>;
 
 /// One directory, and what is kept beside it.
 struct Shelf {
@@ -106,7 +109,7 @@ impl Accounts {
         Arc::clone(others.entry(account.clone()).or_default())
     }
 
-    fn others(&self) -> MutexGuard<'_, HashMap<AccountId, Arc<OnceCell<Arc<Shelf>>>>> {
+    fn others(&self) -> MutexGuard<'_, Shelves> {
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
