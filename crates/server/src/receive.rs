@@ -226,8 +226,7 @@ impl Receiver {
                         return Err(Error::unavailable(why.to_string(), None).into());
                     }
                     Err(why @ BindError::NoAgent(_)) => {
-                        let why = why.told(&self.registry, &received.caller.account);
-                        let answer = vec![Part::text(why)];
+                        let answer = vec![Part::text(self.told(&why, received))];
                         let exchange = exchange(Some(workflow.name.clone()), answer);
                         return Ok(executor.reject(exchange).await?);
                     }
@@ -254,6 +253,11 @@ impl Receiver {
         }
     }
 
+    /// What the sender of a Message is told of why it cannot be run.
+    fn told(&self, why: &BindError, received: Received<'_>) -> String {
+        why.told(&self.registry, &received.caller.account)
+    }
+
     /// Passes a Message on to an agent.
     async fn relay(
         &self,
@@ -262,9 +266,7 @@ impl Receiver {
     ) -> Result<RunId, NotTaken> {
         let plan = bind(&self.registry, workflow).await.map_err(|why| match why {
             BindError::Unreachable(_) => Error::unavailable(why.to_string(), None),
-            BindError::NoAgent(_) => {
-                Error::unsupported(why.told(&self.registry, &received.caller.account))
-            }
+            BindError::NoAgent(_) => Error::unsupported(self.told(&why, received)),
         })?;
         let context_id = Some(received.message.context_id.clone());
         let new = NewRun {
