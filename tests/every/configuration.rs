@@ -52,6 +52,7 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
       public_skills: "all"                 # default
     outbound:
       allow_networks: []                   # default
+      account_networks: []                 # default
     runs:
       max_active: 3                        # --set
       queue: 7                             # etc/convoke.yaml:2:8

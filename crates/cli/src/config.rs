@@ -28,6 +28,7 @@ pub(crate) struct Config {
     pub(crate) auth: Auth,
     pub(crate) public_skills: PublicSkills,
     pub(crate) allow_networks: Vec<Network>,
+    pub(crate) account_networks: Vec<Network>,
     pub(crate) public_url: Option<Url>,
     pub(crate) workflows: PathBuf,
     pub(crate) allowed_hosts: Vec<String>,
@@ -90,6 +91,19 @@ impl Config {
         Ok((config, layers))
     }
 
+    /// Evidence that does not count until the next probe would be none most of the time.
+    fn check_evidence(&self, layers: &mut Layers) {
+        let EvidenceSettings { interval, stale_after, .. } = self.evidence;
+        let Some(interval) = interval.filter(|interval| *interval > stale_after) else { return };
+        let message = format!(
+            "agents are probed every {interval:?}, and what was seen of them counts for {stale_after:?} \
+             (`evidence.stale_after`): it would be stale before the next probe"
+        );
+        let help =
+            "set `evidence.interval` to no more than `evidence.stale_after`, or that to no less";
+        let _: Option<()> = Reader::new(layers).invalid("evidence.interval", &message, help);
+    }
+
     fn read(layers: &mut Layers) -> Option<Self> {
         let mut reader = Reader::new(layers);
         let listen = reader.address("listen");
@@ -97,6 +111,7 @@ impl Config {
         let auth = Auth::read(&mut reader);
         let public_skills = reader.public_skills("card.public_skills");
         let allow_networks = reader.networks("outbound.allow_networks");
+        let account_networks = reader.networks("outbound.account_networks");
         let public_url = reader.public_url("public_url");
         let workflows = reader.path("workflows");
         let allowed_hosts = reader.hosts("allowed_hosts");
@@ -123,6 +138,7 @@ impl Config {
             auth: auth?,
             public_skills: public_skills?,
             allow_networks: allow_networks?,
+            account_networks: account_networks?,
             public_url: public_url?,
             workflows: workflows?,
             allowed_hosts: allowed_hosts?,

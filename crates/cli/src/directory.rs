@@ -16,8 +16,8 @@ use registry::{
 };
 use serde_json::Value;
 use server::directory::wire::{
-    EvidenceOut, JudgedOut, LintedOut, Listed, PolicySetOut, ProbedOut, ProbesOut, PublishedOut,
-    RemovedOut, StandingOut, TagsOut,
+    EvidenceOut, LintedOut, Listed, PolicySetOut, ProbedOut, ProbesOut, PublishedOut, RemovedOut,
+    StandingOut, TagsOut,
 };
 
 pub(crate) use self::remote::Remote;
@@ -151,10 +151,7 @@ impl Directory {
     ) -> Result<StandingOut, Failure> {
         match self {
             Self::Here(_, registry) => {
-                let record = registry.transition(name, to, decision).await?;
-                if review_by.is_some() {
-                    registry.review_by(name, review_by).await?;
-                }
+                let record = registry.decide(name, to, decision, review_by).await?;
                 let standing = record.standing();
                 Ok(StandingOut { name: record.name, standing })
             }
@@ -240,9 +237,7 @@ impl Directory {
         match self {
             Self::Here(_, registry) => {
                 let changed = registry.set_policy(policy, Timestamp::now()).await?;
-                let index = registry.index();
-                let judged = changed.iter().filter_map(|name| index.by_name(name));
-                Ok(PolicySetOut { changed: judged.map(|it| JudgedOut::from(&**it)).collect() })
+                Ok(PolicySetOut::of(&registry.index(), &changed))
             }
             Self::There(remote) => remote.set_policy(&policy).await,
         }
@@ -252,11 +247,8 @@ impl Directory {
     pub(crate) async fn lint_known(&self, name: &str) -> Result<Option<LintedOut>, Failure> {
         match self {
             Self::Here(_, registry) => match registry.record(name).await {
-                Ok(record) => {
-                    let findings = record.lint()?;
-                    Ok(Some(LintedOut { name: record.name.clone(), findings }))
-                }
-                Err(RegistryError::UnknownAgent { .. }) => Ok(None),
+                Ok(record) => Ok(Some(LintedOut::of(&record)?)),
+                Err(RegistryError::UnknownAgent { .. } | RegistryError::Gone { .. }) => Ok(None),
                 Err(error) => Err(error.into()),
             },
             Self::There(remote) => remote.lint_known(name).await,

@@ -234,7 +234,7 @@ impl Driver {
                 | Input::Answered { .. }
         );
         let subject = report.input.step().and_then(|step| self.run.find(step));
-        let flown = subject.and_then(|at| self.flown(at));
+        let flown = subject.and_then(|at| self.flown(at, &report.input));
         let events = self.run.step(report.input);
         if events.is_empty() {
             return;

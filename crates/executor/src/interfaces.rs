@@ -3,7 +3,7 @@
 use dashmap::DashMap;
 use planner::Binding;
 use protocol::{
-    client::{Interface, InterfaceError, NoInterface, Peer},
+    client::{Interface, NoInterface, Peer},
     limits::ClientLimits,
     outbound::Outbound,
 };
@@ -65,15 +65,13 @@ pub(crate) fn peer(
     intent: &Intent,
     task: Option<&RemoteTask>,
     limits: ClientLimits,
-) -> Result<Peer, String> {
+) -> Result<Peer, NoInterface> {
     let first = task.and_then(|task| task.interface.as_deref()).unwrap_or(&intent.interface);
     let all = [&intent.interface].into_iter().chain(&intent.fallbacks);
     let others =
         all.filter(|other| *other != first && (task.is_none() || other.tenant == first.tenant));
     let interfaces = [first].into_iter().chain(others).cloned().collect();
-    Peer::new(outbound, interfaces, limits).map_err(|NoInterface { causes }| {
-        causes.iter().map(InterfaceError::to_string).collect::<Vec<_>>().join("; ")
-    })
+    Peer::new(outbound, interfaces, limits)
 }
 
 #[cfg(test)]

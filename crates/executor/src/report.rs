@@ -229,7 +229,7 @@ impl Reporter {
         let agent = &attempt.intent.agent;
         let message = format!("the answer of agent `{agent}` cannot be kept: {why}");
         let defeat = Defeat::new(planner::ErrorClass::Invalid, message);
-        self.failed(&attempt.intent, &Defeat { remote_ended: true, ..defeat })
+        self.failed(&attempt.intent, &Defeat { remote_ended: true, is_ours: true, ..defeat })
     }
 
     /// Ends an attempt whose agent cannot be called at all.
@@ -238,18 +238,18 @@ impl Reporter {
         intent: &Intent,
         why: &Uncallable,
     ) -> Result<Report, ExecutorError> {
-        let class = match why {
-            Uncallable::Interfaces(_) => planner::ErrorClass::Invalid,
-            Uncallable::Credentials(_) => planner::ErrorClass::Unauthorized,
+        let (class, is_ours) = match why {
+            Uncallable::Interfaces { is_ours, .. } => (planner::ErrorClass::Invalid, *is_ours),
+            Uncallable::Credentials(_) => (planner::ErrorClass::Unauthorized, true),
         };
         let message = format!("agent `{}` cannot be called: {why}", intent.agent);
-        self.failed(intent, &Defeat::new(class, message))
+        self.failed(intent, &Defeat { is_ours, ..Defeat::new(class, message) })
     }
 
     /// Ends an attempt whose task broke down.
     pub(crate) fn broken(&self, intent: &Intent, why: &str) -> Result<Report, ExecutorError> {
         let defeat = Defeat::new(planner::ErrorClass::Failed, format!("internal error: {why}"));
-        self.failed(intent, &defeat)
+        self.failed(intent, &Defeat { is_ours: true, ..defeat })
     }
 
     fn completed(&self, attempt: &Attempt) -> StepResult {
@@ -302,6 +302,7 @@ impl Reporter {
             remote_ended: defeat.remote_ended,
             wait: Wait { jitter: draw(), at_least: defeat.retry_after },
             refusal: defeat.refusal.clone(),
+            is_ours: defeat.is_ours,
         };
         let input = Input::Failed {
             step: self.step.clone(),

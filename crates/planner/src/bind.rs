@@ -94,8 +94,10 @@ impl<'a> Binder<'a> {
         for agent in &workflow.agents {
             match fetched.get(&agent.url) {
                 Some(found) => {
-                    // What the directory saw of the same card was seen of this agent as well.
+                    // What the directory saw of this card, or of one that it breaks nothing of, was seen of this agent as
+                    // well.
                     let known = index.by_url(&found.url);
+                    let known = known.filter(|it| it.grounds.covers(found.digest));
                     let (tier, seen) =
                         known.map(|it| (it.tier, it.seen.clone())).unwrap_or_default();
                     let name = agent.name.clone();

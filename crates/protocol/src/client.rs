@@ -104,6 +104,14 @@ pub enum InterfaceError {
     },
 }
 
+impl InterfaceError {
+    /// Tells whether the reason is on this side and not with the interface.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        matches!(self, InterfaceError::Url(error) if error.is_ours())
+    }
+}
+
 /// A client of one interface of one agent. Cheap to clone; all clients of one [`Outbound`] share
 /// its connections.
 ///

@@ -155,6 +155,14 @@ pub enum OutboundError {
     },
 }
 
+impl OutboundError {
+    /// Tells whether the reason is on this side and not with who was to be called.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        matches!(self, OutboundError::Refused { .. } | OutboundError::Setup { .. })
+    }
+}
+
 /// The guarded HTTP client. Cheap to clone; clones share one connection pool.
 #[derive(Clone, Debug)]
 pub struct Outbound {

@@ -2,9 +2,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use protocol::v1::AgentCard;
 
-use crate::{Access, CardDigest, Curation, Seen, Signed, Tier};
+use crate::{Access, CardDigest, Curation, Grounds, Seen, Signed, Tier};
 
 /// Holds what the planner has to know of one agent of the directory.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,14 +18,20 @@ pub struct Agent {
     pub digest: CardDigest,
     /// Where the card was found; empty for a card that came from a file.
     pub url: String,
-    /// How it stands.
+    /// How it stands: what was decided, unless that is over.
     pub curation: Curation,
+    /// What was decided last.
+    pub decided: Curation,
+    /// From when on an approval is none any more.
+    pub review_by: Option<Timestamp>,
     /// What its card's signatures are worth.
     pub signed: Signed,
     /// How much was seen of it, as far as that counts: what is stale does not.
     pub tier: Option<Tier>,
     /// What that follows from; nothing when it was not looked at yet.
     pub seen: Option<Arc<Seen>>,
+    /// Which observations count.
+    pub grounds: Arc<Grounds>,
     /// The curator's tags, beside those of the card's skills.
     pub tags: Vec<String>,
     /// Other names it is found by.
@@ -51,9 +58,12 @@ impl Agent {
             digest,
             url: url.to_owned(),
             curation: Curation::Approved,
+            decided: Curation::Approved,
+            review_by: None,
             signed: Signed::Unsigned,
             tier: None,
             seen: None,
+            grounds: Arc::new(Grounds::new(Timestamp::MIN, digest)),
             tags: Vec::new(),
             aliases: Vec::new(),
             owner: None,
@@ -64,17 +74,35 @@ impl Agent {
         }
     }
 
-    /// The same agent, of which something else was seen.
+    /// The same agent at a moment, of which this is seen then.
     #[must_use]
-    pub(crate) fn with_seen(self, seen: Option<Arc<Seen>>) -> Self {
-        Self { tier: seen.as_ref().and_then(|seen| seen.tier), seen, ..self }
+    pub(crate) fn at(self, now: Timestamp, seen: Option<Arc<Seen>>) -> Self {
+        let tier = seen.as_ref().and_then(|seen| seen.tier);
+        let curation = self.decided.at(self.review_by, now);
+        Self { tier, seen, curation, ..self }
     }
 
-    /// What other accounts see of it.
+    /// When something of it is different by the clock alone.
+    pub(crate) fn holds_until(&self) -> Timestamp {
+        let seen = self.seen.as_ref().map(|seen| seen.holds_until);
+        let approved = self.review_by.filter(|_| self.curation.is_bindable());
+        seen.into_iter().chain(approved).min().unwrap_or(Timestamp::MAX)
+    }
+
+    /// What other accounts see of it: nothing that its curators say to each other, such as other names they call it by.
     #[must_use]
     pub(crate) fn for_others(&self) -> Self {
         let seen = self.seen.as_ref().map(|seen| Arc::new(seen.for_others()));
-        Self { owner: None, notes: None, access: Access::default(), seen, ..self.clone() }
+        Self {
+            aliases: Vec::new(),
+            owner: None,
+            notes: None,
+            access: Access::default(),
+            review_by: None,
+            decided: self.curation,
+            seen,
+            ..self.clone()
+        }
     }
 
     /// Whether another version of the agent is found by the same names, words and values.

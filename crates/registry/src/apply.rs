@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use protocol::auth::Origin;
 use protocol::v1::AgentCard;
 use serde_json::Value;
 use store::{AccountId, Batch, Expect, Write};
@@ -10,7 +11,8 @@ use crate::record::{AGENTS, Record, Stored};
 use crate::report::{Applied, Outcome};
 use crate::versions::CardVersion;
 use crate::{
-    CardDigest, Curation, Decision, Details, Drift, Finding, History, Policy, Provenance, Trust,
+    CardDigest, Curation, Decision, Details, Drift, DriftClass, Finding, History, Policy,
+    Provenance, Trust,
 };
 
 /// Says how agents are taken in.
@@ -179,8 +181,14 @@ fn add(wanted: &Wanted, request: &Request<'_>) -> Step {
 fn change(stored: &Stored, wanted: &Wanted, request: &Request<'_>) -> Step {
     let mut record = stored.record.clone();
     let mut what = Vec::new();
+    let was = record.decided();
+    record.expire(request.options.by.at);
     replace_card(&mut record, wanted, request, &mut what);
+    let is_moved = origin(&record.url) != origin(&wanted.url);
     replace(&mut record.url, &wanted.url, "url", &mut what);
+    if is_moved {
+        record.found(true, request.options.by.at);
+    }
     // What somebody else lists as well stays what it is here.
     if wanted.source.is_none() || record.source.is_some() {
         record.asked_url.clone_from(&wanted.asked_url);
@@ -195,8 +203,8 @@ fn change(stored: &Stored, wanted: &Wanted, request: &Request<'_>) -> Step {
         }
     }
     approve(&mut record, request, wanted);
-    if record.standing() != stored.record.standing() {
-        what.push(format!("was {}", stored.record.standing()));
+    if record.decided() != was {
+        what.push(format!("was {was}"));
     }
     let outcome = if what.is_empty() { Outcome::Unchanged } else { Outcome::Changed(what) };
     let applied = applied(&record, wanted, outcome);
@@ -242,6 +250,7 @@ fn replace_card(
             record.digest = digest;
             record.card_since = at;
             record.drift = Some(drift.clone());
+            record.found(drift.class() == DriftClass::Breaking, at);
         }
         if !request.policy.keeps(drift.class()) {
             let why = match drift {
@@ -255,6 +264,11 @@ fn replace_card(
         }
     }
     replace(&mut record.trust, &wanted.trust, "signatures", what);
+}
+
+/// Where a card was found; nothing for one of a file.
+fn origin(url: &str) -> Option<Origin> {
+    url.parse().ok()
 }
 
 fn drift(record: &Record, wanted: &Wanted, is_same: bool, lost: Option<String>) -> Drift {
@@ -293,7 +307,7 @@ fn replace<T: PartialEq + Clone>(old: &mut T, new: &T, name: &str, what: &mut Ve
 fn approve(record: &mut Record, request: &Request<'_>, wanted: &Wanted) {
     let options = request.options;
     let is_asked_for = wanted.source.is_none();
-    if options.approve && is_asked_for && record.standing() == Curation::Proposed {
+    if options.approve && is_asked_for && record.decided() == Curation::Proposed {
         let moved = record.move_to(Curation::Approved, options.by.clone(), request.policy);
         moved.expect("what is proposed can be approved");
     }
@@ -304,7 +318,7 @@ fn applied(record: &Record, wanted: &Wanted, outcome: Outcome) -> Applied {
     Applied {
         name: record.name.clone(),
         outcome,
-        standing: Some(record.standing()),
+        standing: Some(record.decided()),
         findings: wanted.findings.clone(),
     }
 }

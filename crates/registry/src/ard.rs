@@ -9,7 +9,7 @@ mod publish;
 mod query;
 mod walk;
 
-pub(crate) use document::{Documents, Reach, clipped};
+pub(crate) use document::{Clients, Documents, Reach, clipped};
 pub use publish::{PART, Published, REGISTRY};
 pub use query::{ListRequest, QueryError, SearchRequest};
 pub(crate) use walk::{

@@ -71,6 +71,14 @@ impl Curation {
         matches!(self, Self::Approved | Self::Deprecated)
     }
 
+    /// What of this is left at a moment: an approval whose review is due is none, whether or not
+    /// [`Registry::review`](crate::Registry::review) has taken it back.
+    #[must_use]
+    pub fn at(self, review_by: Option<Timestamp>, now: Timestamp) -> Self {
+        let is_over = review_by.is_some_and(|due| due <= now);
+        if is_over && self.is_bindable() { Self::Proposed } else { self }
+    }
+
     /// The word people read and write.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -20,6 +20,8 @@ pub enum RegistryError {
         url: String,
         /// What is wrong.
         why: String,
+        /// Whether the reason is on this side: the address may not be called.
+        is_ours: bool,
     },
 
     /// A file is wrong.
@@ -53,6 +55,15 @@ pub enum RegistryError {
         name: String,
         /// The name that may have been meant.
         nearest: Option<String>,
+    },
+
+    /// The agent was there a moment ago.
+    #[error(
+        "the agent `{name}` was removed meanwhile; `convoke agents list` shows those that are there"
+    )]
+    Gone {
+        /// The agent.
+        name: String,
     },
 
     /// The text cannot be a name.
@@ -108,6 +119,17 @@ pub enum RegistryError {
     /// Others kept changing the same agents.
     #[error("the directory was changed by others at the same time, several times over; try again")]
     Contended,
+}
+
+impl RegistryError {
+    /// Tells whether a look at an agent failed for a reason on this side, so that it says nothing of the agent.
+    pub(crate) fn is_ours(&self) -> bool {
+        match self {
+            Self::Card(error) => error.is_ours(),
+            Self::AiCatalog { is_ours, .. } => *is_ours,
+            _ => false,
+        }
+    }
 }
 
 impl From<CardError> for RegistryError {

@@ -1,8 +1,10 @@
 //! What was seen of agents: by probes, and in our own runs.
 //!
 //! Everything here is a function of what was observed and of the time. A tier is never stored: it
-//! follows from the observations, so it cannot contradict them, and it ends when they are too old.
+//! follows from the observations, so it cannot contradict them, and it ends when they are too old. Which of them
+//! count says [`Grounds`]: those of the card as it is.
 
+mod grounds;
 mod ledger;
 mod observed;
 mod seen;
@@ -14,6 +16,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use grounds::Grounds;
 pub(crate) use ledger::Ledger;
 pub(crate) use observed::{EVIDENCE, OUTCOMES, Probes, forget_outcomes, tame};
 pub use observed::{MOST_OUTCOMES, MOST_PROBES, Probed, Shortfall, Work};

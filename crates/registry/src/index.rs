@@ -1,8 +1,11 @@
+mod roster;
+
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
+use self::roster::Roster;
 use crate::agent::fold;
 use crate::find::{self, Attributes, Facet, Filter, Found, Hit, Query, Standing, Terms};
 use crate::{Agent, RegistryError, Synonyms};
@@ -15,9 +18,7 @@ use crate::{Agent, RegistryError, Synonyms};
 /// compared without case, skill ids exactly.
 #[derive(Default)]
 pub struct Index {
-    agents: Vec<Arc<Agent>>,
-    /// Beside the agents, because all of them may be asked for it at once.
-    standings: Vec<Standing>,
+    agents: Roster,
     names: Arc<HashMap<String, u32>>,
     urls: Arc<HashMap<String, u32>>,
     attributes: Arc<Attributes>,
@@ -42,28 +43,26 @@ impl Index {
         agents.sort_by(|a, b| a.name.cmp(&b.name));
         agents.dedup_by(|a, b| a.name == b.name);
         let attributes = Attributes::of(agents.iter().map(AsRef::as_ref)).into();
-        let standings = agents.iter().map(|agent| Standing::of(agent)).collect();
-        let mut index = Self { agents, standings, attributes, synonyms, ..Self::default() };
+        let agents = Roster::of(agents);
+        let mut index = Self { agents, attributes, synonyms, ..Self::default() };
         index.enter_names();
         index
     }
 
-    /// The index in which some agents are other versions of themselves. Costs little when only how
-    /// they stand is different; `None` when more is, or an agent is another.
+    /// The index in which some agents are other versions of themselves. Costs what these are, whatever the size of the
+    /// directory, when only how they stand is different; `None` when more is, or an agent is another.
     #[must_use]
     pub fn replacing(&self, changed: impl IntoIterator<Item = Arc<Agent>>) -> Option<Self> {
-        let (mut agents, mut standings) = (self.agents.clone(), self.standings.clone());
+        let mut agents = self.agents.clone();
         for agent in changed {
-            let number = agents.binary_search_by(|it| it.name.cmp(&agent.name)).ok()?;
-            if !agents[number].says_the_same(&agent) {
+            let number = agents.number(&agent.name)?;
+            if !agents.agent(number).says_the_same(&agent) {
                 return None;
             }
-            standings[number] = Standing::of(&agent);
-            agents[number] = agent;
+            agents = agents.with(number, agent);
         }
         Some(Self {
             agents,
-            standings,
             names: Arc::clone(&self.names),
             urls: Arc::clone(&self.urls),
             attributes: Arc::clone(&self.attributes),
@@ -74,13 +73,13 @@ impl Index {
 
     fn enter_names(&mut self) {
         let (mut names, mut urls) = (HashMap::new(), HashMap::new());
-        for (number, agent) in (0..).zip(&self.agents) {
+        for (number, agent) in (0..).zip(self.agents.iter()) {
             names.insert(fold(&agent.name), number);
             if !agent.url.is_empty() {
                 urls.entry(agent.url.clone()).or_insert(number);
             }
         }
-        for (number, agent) in (0..).zip(&self.agents) {
+        for (number, agent) in (0..).zip(self.agents.iter()) {
             for alias in &agent.aliases {
                 names.entry(fold(alias)).or_insert(number);
             }
@@ -88,10 +87,26 @@ impl Index {
         (self.names, self.urls) = (names.into(), urls.into());
     }
 
-    /// Until when what was seen of its agents holds without another look.
+    /// Until when nothing of its agents is different by the clock alone.
     pub(crate) fn holds_until(&self) -> Timestamp {
-        let seen = self.agents.iter().filter_map(|agent| agent.seen.as_ref());
-        seen.map(|seen| seen.holds_until).min().unwrap_or(Timestamp::MAX)
+        self.agents.holds_until()
+    }
+
+    /// Its agents that are different by the clock at a moment.
+    pub(crate) fn over_at(&self, now: Timestamp) -> Vec<&Arc<Agent>> {
+        self.agents.over(now)
+    }
+
+    /// The agents that stand otherwise than in an index that this one follows by [`Index::replacing`], as they were and
+    /// as they are; `None` when more may be different. Costs what there are.
+    #[must_use]
+    pub fn changed_since<'a>(
+        &'a self,
+        before: &'a Self,
+    ) -> Option<Vec<(&'a Arc<Agent>, &'a Arc<Agent>)>> {
+        // Made anew whenever words are.
+        let is_same = Arc::ptr_eq(&self.attributes, &before.attributes);
+        is_same.then(|| self.agents.apart(&before.agents))
     }
 
     /// The agent of a name or an alias.
@@ -119,11 +134,19 @@ impl Index {
         }
     }
 
+    /// Says that there is nothing kept of this name; of an agent that is in this index, that it went meanwhile.
+    #[must_use]
+    pub fn missing(&self, name: &str) -> RegistryError {
+        match self.by_name(name) {
+            Some(agent) => RegistryError::Gone { name: agent.name.clone() },
+            None => self.unknown(name),
+        }
+    }
+
     /// The agent of exactly this name, when all the filters let it through.
     #[must_use]
     pub fn fitting(&self, name: &str, filters: &[Filter]) -> Option<&Arc<Agent>> {
-        let at = self.agents.binary_search_by(|it| it.name.as_str().cmp(name)).ok()?;
-        let number = u32::try_from(at).ok()?;
+        let number = self.agents.number(name)?;
         let fits = filters.iter().all(|filter| find::fits(self, number, filter));
         fits.then(|| self.agent(number))
     }
@@ -136,12 +159,42 @@ impl Index {
         Self::with_synonyms(public, self.synonyms.clone())
     }
 
+    /// The same of this index, when it was made of an earlier one.
+    #[must_use]
+    pub fn public_since(&self, before: &Self, public: &Self) -> Self {
+        let changed = self.changed_since(before).and_then(|changed| {
+            let now = changed.into_iter().map(|(_, now)| now).filter(|agent| agent.is_public);
+            public.replacing(now.map(|agent| Arc::new(agent.for_others())))
+        });
+        changed.unwrap_or_else(|| self.public())
+    }
+
     /// This index, and before its agents those of another: where both have one of a name, this one's
-    /// counts. Tags mean the same that do in either.
+    /// counts, and what is a name or an alias here finds what it finds here. Tags mean the same that do in either.
     #[must_use]
     pub fn over(&self, other: &Self) -> Self {
-        let agents = other.agents.iter().chain(&self.agents).cloned();
-        Self::with_synonyms(agents, self.synonyms.and(&other.synonyms))
+        let agents = other.agents.iter().chain(self.agents.iter()).cloned();
+        let mut made = Self::with_synonyms(agents, self.synonyms.and(&other.synonyms));
+        let own = self.names.iter().filter_map(|(name, number)| {
+            Some((name.clone(), made.agents.number(&self.agent(*number).name)?))
+        });
+        let mut names = HashMap::clone(&made.names);
+        names.extend(own);
+        made.names = Arc::new(names);
+        made
+    }
+
+    /// The same of these two, when it was made of earlier ones.
+    #[must_use]
+    pub fn over_since(&self, other: &Self, [before, under, made]: [&Self; 3]) -> Self {
+        let changed = self.changed_since(before).zip(other.changed_since(under));
+        let changed = changed.and_then(|(own, others)| {
+            let own = own.into_iter().map(|(_, now)| now);
+            let is_shown = |agent: &&Arc<Agent>| self.agents.number(&agent.name).is_none();
+            let others = others.into_iter().map(|(_, now)| now).filter(is_shown);
+            made.replacing(own.chain(others).cloned())
+        });
+        changed.unwrap_or_else(|| self.over(other))
     }
 
     /// The agent whose card was found at exactly this URL.
@@ -184,7 +237,7 @@ impl Index {
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.agents.is_empty()
+        self.agents.len() == 0
     }
 
     /// Every tag there is, in lower case, in no order; for hints.
@@ -221,6 +274,12 @@ impl Index {
         &self.synonyms
     }
 
+    /// How many parts of the tree of its agents are not also parts of another's.
+    #[cfg(test)]
+    pub(crate) fn own_limbs(&self, other: &Self) -> usize {
+        self.agents.own_limbs(&other.agents)
+    }
+
     pub(crate) fn attributes(&self) -> &Attributes {
         &self.attributes
     }
@@ -230,15 +289,15 @@ impl Index {
     }
 
     pub(crate) fn agent(&self, number: u32) -> &Arc<Agent> {
-        &self.agents[number as usize]
+        self.agents.agent(number)
     }
 
     pub(crate) fn standing(&self, number: u32) -> Standing {
-        self.standings[number as usize]
+        self.agents.standing(number)
     }
 
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
-        (0..).zip(&self.agents).map(|(number, _)| number)
+        (0..).zip(self.agents.iter()).map(|(number, _)| number)
     }
 }
 

@@ -40,6 +40,7 @@ mod registry;
 mod report;
 mod signers;
 mod synonyms;
+mod token;
 mod trust;
 mod versions;
 
@@ -56,8 +57,8 @@ pub use digest::{CardDigest, NotADigest};
 pub use drift::{Drift, DriftClass};
 pub use error::RegistryError;
 pub use evidence::{
-    EvidenceSettings, FAILURES, MOST_OUTCOMES, MOST_PROBES, Probed, Seen, Service, Shortfall, Tier,
-    Work,
+    EvidenceSettings, FAILURES, Grounds, MOST_OUTCOMES, MOST_PROBES, Probed, Seen, Service,
+    Shortfall, Tier, Work,
 };
 pub use export::to_catalog;
 pub use find::{Facet, Field, Filter, Found, Hit, Kind, Match, Position, Query};
@@ -73,15 +74,17 @@ pub use record::{AGENTS, Details, Record};
 pub use registry::{Difference, Registry, Removed};
 pub use report::{Applied, Outcome, Report};
 pub use synonyms::Synonyms;
+pub use token::{of_page_token, to_page_token};
 pub use trust::{Signed, Trust};
 pub use versions::{CardVersion, MOST_VERSIONS};
 
 /// Every table that holds something of the directory.
-pub const TABLES: [store::Table; 6] = [
+pub const TABLES: [store::Table; 7] = [
     AGENTS,
     versions::CARDS,
     policy::DIRECTORY,
     news::NEWS,
+    news::PUBLIC_NEWS,
     evidence::EVIDENCE,
     evidence::OUTCOMES,
 ];

@@ -11,6 +11,10 @@ use crate::{CardDigest, Curation, Index, Record, RegistryError, Signed};
 /// Where news are kept: a row for some that came together, by the number of the first.
 pub(crate) const NEWS: Table = Table::new("agent_news");
 
+/// Where that is kept of them which others are told, under numbers of its own: how far these go says nothing of what
+/// others do not see.
+pub(crate) const PUBLIC_NEWS: Table = Table::new("agent_public_news");
+
 /// How many come together in one row at most.
 pub(crate) const TOGETHER: usize = 500;
 
@@ -104,7 +108,7 @@ impl News {
         let is_known = before.fitting(&record.name, &[]).is_some();
         let event = if is_known { Event::Changed } else { Event::Added };
         let news = Self {
-            standing: Some(record.standing()),
+            standing: Some(record.decided()),
             signed: Some(record.trust.signed),
             version: Some(record.version),
             digest: Some(record.digest),
@@ -133,7 +137,7 @@ impl News {
     fn after(self, before: &Index) -> Self {
         let agent = before.fitting(&self.name, &[]);
         Self {
-            was: agent.map(|agent| agent.curation),
+            was: agent.map(|agent| agent.decided),
             was_public: agent.is_some_and(|agent| agent.is_public),
             ..self
         }
@@ -141,8 +145,7 @@ impl News {
 
     /// What other accounts are told of it, if anything: they see an agent come when it becomes
     /// public, and go when it is no more.
-    #[must_use]
-    pub fn for_others(self) -> Option<Self> {
+    pub(crate) fn for_others(self) -> Option<Self> {
         let event = match (self.was_public, self.is_public) {
             (false, false) => return None,
             (false, true) => Event::Added,
@@ -174,13 +177,13 @@ pub(crate) fn key(first: u64) -> String {
 }
 
 /// Adds the writes of news to a batch. Of two that write after the same number, one conflicts.
-pub(crate) fn add(batch: &mut Batch, news: &[News], account: &AccountId) {
+pub(crate) fn add(batch: &mut Batch, table: Table, news: &[News], account: &AccountId) {
     for together in news.chunks(TOGETHER) {
         let value = serde_json::to_vec(together).expect("news have only text keys");
         let key = key(together[0].seq);
         batch.writes.push(Write::Put {
             account: account.clone(),
-            table: NEWS,
+            table,
             sort: key.clone(),
             key,
             tags: Tags::default(),

@@ -7,7 +7,7 @@ use store::Write;
 
 use crate::evidence::{Work, tame};
 use crate::registry::after;
-use crate::{EvidenceSettings, Registry};
+use crate::{CardDigest, EvidenceSettings, Registry};
 
 /// Takes down how the agents of the directory do in our own runs.
 ///
@@ -26,6 +26,8 @@ pub struct Ended {
     pub agent: String,
     /// The interface that was called.
     pub interface: Interface,
+    /// The card that the run was planned with.
+    pub card: CardDigest,
     /// The run.
     pub run: String,
     /// The step.
@@ -38,6 +40,9 @@ pub struct Ended {
     pub took: Duration,
     /// Why it failed; nothing when it completed.
     pub error: Option<String>,
+    /// Whether it failed for a reason on this side, such as a secret that is missing: then it says nothing of the
+    /// agent.
+    pub is_ours: bool,
 }
 
 /// An outcome that is about to be committed.
@@ -58,8 +63,10 @@ impl Outcomes {
     #[must_use]
     pub fn note(&self, ended: Ended) -> Option<(Write, Noted)> {
         let agent = self.registry.called(&ended.agent, &ended.interface)?.name.clone();
+        let is_unmeasured = ended.is_ours && ended.error.is_some();
+        let number = if is_unmeasured { 0 } else { self.registry.ledger().next(&agent) };
         let work = Work {
-            number: self.registry.ledger().next(&agent),
+            number,
             at: ended.at,
             fresh_until: after(ended.at, self.settings.stale_after),
             counts_until: after(ended.at, self.settings.window),
@@ -68,6 +75,8 @@ impl Outcomes {
             skill: ended.skill,
             error: ended.error.as_deref().map(tame),
             took: ended.took,
+            card: Some(ended.card),
+            is_unmeasured,
         };
         let write = self.registry.work_write(&agent, &work);
         Some((write, Noted { agent, work }))

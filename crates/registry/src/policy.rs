@@ -106,7 +106,7 @@ impl Policy {
     ///
     /// A person has to look at one that lost an approval: the rules do not give it back.
     pub(crate) fn approves(&self, record: &Record) -> Option<String> {
-        if record.standing() != Curation::Proposed || record.is_held {
+        if record.decided() != Curation::Proposed || record.is_held {
             return None;
         }
         self.approve.iter().find_map(|rule| rule.fits(record))

@@ -35,26 +35,42 @@ enum Reply {
     Wrong(String),
     /// No answer, or none now.
     Silent(String),
+    /// It could not be asked, for a reason on this side.
+    Unasked(String),
+}
+
+/// What came of the questions to one interface.
+#[derive(Default)]
+pub(crate) struct Answers {
+    /// What was not as it should be.
+    pub(crate) shortfalls: Vec<Shortfall>,
+    /// Why some questions could not be asked, for a reason on this side.
+    pub(crate) unasked: Option<String>,
 }
 
 /// Asks an agent over one interface what its card says of it there. Stops where nobody answers.
-pub(crate) async fn ask(client: &Client, card: &AgentCard) -> Vec<Shortfall> {
+pub(crate) async fn ask(client: &Client, card: &AgentCard) -> Answers {
     let Interface { binding, version, .. } = client.interface();
     let over = format!("over {binding} {version}");
     let client = &client.clone().with_extensions(required(card));
-    let mut found = Vec::new();
+    let mut answers = Answers::default();
     for question in Question::of(card, client) {
         let (why, is_silent) = match question.ask(client).await {
             Reply::Good => continue,
             Reply::Wrong(why) => (why, false),
             Reply::Silent(why) => (why, true),
+            Reply::Unasked(why) => {
+                answers.unasked = Some(why);
+                break;
+            }
         };
-        found.push(Shortfall::new(&format!("{} {over}", question.as_str()), &why, is_silent));
+        let what = format!("{} {over}", question.as_str());
+        answers.shortfalls.push(Shortfall::new(&what, &why, is_silent));
         if is_silent {
             break;
         }
     }
-    found
+    answers
 }
 
 /// The protocol extensions without which the agent refuses each call. Nothing is done about them: what is asked is of
@@ -130,7 +146,9 @@ impl Question {
                 match client.get_extended_card(request, PATIENCE).await {
                     Ok(_) => Reply::Good,
                     // It is for those whom the agent knows.
-                    Err(error) if error.class == FailureClass::Unauthorized => Reply::Good,
+                    Err(error) if !error.is_ours && error.class == FailureClass::Unauthorized => {
+                        Reply::Good
+                    }
                     Err(error) => missing(error),
                 }
             }
@@ -182,6 +200,9 @@ fn missing(error: ClientError) -> Reply {
 }
 
 fn other(error: ClientError, expected: &str) -> Reply {
+    if error.is_ours {
+        return Reply::Unasked(error.message);
+    }
     match error.class {
         FailureClass::Unavailable | FailureClass::Timeout | FailureClass::RateLimited => {
             Reply::Silent(error.message)

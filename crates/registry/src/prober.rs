@@ -1,3 +1,5 @@
+mod rounds;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -5,18 +7,17 @@ use document::Severity;
 use jiff::Timestamp;
 use protocol::auth::Vault;
 use protocol::card::interfaces_spoken;
-use protocol::client::{Client, Interface};
+use protocol::client::{Client, Interface, InterfaceError};
 use protocol::limits::ClientLimits;
 use protocol::outbound::Outbound;
 
-mod rounds;
-
-use rounds::Rounds;
-
+use self::rounds::{Rounds, is_watched};
+use crate::evidence::tame;
+use crate::probe::Answers;
 use crate::registry::{Looked, after};
 use crate::{
-    Agent, Curation, EvidenceSettings, Finding, Keyrings, Probed, Record, Registry, RegistryError,
-    Seen, Shortfall, Tier, probe,
+    Agent, CardDigest, Curation, EvidenceSettings, Finding, Keyrings, Probed, Record, Registry,
+    RegistryError, Seen, Shortfall, Tier, probe,
 };
 
 /// How long all interfaces of an agent may take together.
@@ -76,6 +77,11 @@ impl Prober {
         Self { registry, keyrings, outbound, settings, message: None, tries_out: false }
     }
 
+    /// Whose directory it probes.
+    pub(crate) fn account(&self) -> store::AccountId {
+        self.registry.account().clone()
+    }
+
     /// What the agents of the directory are called with.
     #[must_use]
     pub fn keyrings(&self) -> &Keyrings {
@@ -95,7 +101,12 @@ impl Prober {
         for name in names {
             agents.push(self.registry.get(name)?);
         }
-        Rounds::new(self.clone()).once(&agents).await?;
+        let mut rounds = Rounds::new(self.clone());
+        rounds.want(&agents);
+        while !rounds.are_over() {
+            rounds.start();
+            rounds.end_one().await?;
+        }
         let seen = |agent: Arc<Agent>| (agent.name.clone(), self.registry.seen(&agent.name));
         Ok(agents.into_iter().map(seen).collect())
     }
@@ -134,48 +145,66 @@ impl Prober {
     async fn probe(&self, name: &str) -> Result<(), RegistryError> {
         let began = Instant::now();
         let record = self.registry.record(name).await?;
-        let (tier, shortfalls) = self.look(record).await?;
+        let found = self.look(record).await?;
+        self.registry.keep_probe(name, self.probed(found, began)).await
+    }
+
+    fn probed(&self, found: Found, began: Instant) -> Probed {
+        let Found { card, tier, shortfalls, unmeasured } = found;
         let at = Timestamp::now();
-        let is_silent = !shortfalls.is_empty() && shortfalls.iter().all(|it| it.is_silent);
-        let fresh_until = after(at, self.settings.stale_after);
-        let took = began.elapsed();
-        let probed = Probed { at, fresh_until, tier, is_silent, shortfalls, took };
-        self.registry.keep_probe(name, probed).await
+        Probed {
+            at,
+            fresh_until: after(at, self.settings.stale_after),
+            tier,
+            is_silent: !shortfalls.is_empty() && shortfalls.iter().all(|it| it.is_silent),
+            shortfalls,
+            took: began.elapsed(),
+            card,
+            unmeasured: unmeasured.as_deref().map(tame),
+        }
     }
 
     /// How far an agent comes, and what keeps it from more.
-    async fn look(&self, record: Record) -> Result<(Option<Tier>, Vec<Shortfall>), RegistryError> {
+    async fn look(&self, record: Record) -> Result<Found, RegistryError> {
+        let of = Found::of(record.digest);
         let findings = match self.registry.look_at_card(&record).await? {
-            Looked::Missed(why) => {
-                return Ok((None, vec![Shortfall::new("its card", &why, true)]));
+            Looked::Missed(error) if error.is_ours() => return Ok(of.unmeasured(error.to_string())),
+            Looked::Missed(error) => {
+                return Ok(
+                    of.short(None, vec![Shortfall::new("its card", &error.to_string(), true)])
+                );
             }
             Looked::Card(findings) => findings,
         };
+        // What was fetched just now, when it was another card.
+        let agent = self.registry.get(&record.name)?;
+        let of = Found::of(agent.digest);
         let is_of_file = record.asked_url.is_empty();
         let errors: Vec<Shortfall> = findings.iter().filter_map(error).collect();
         if !errors.is_empty() {
             // A card that is wrong is not followed to where it leads.
-            return Ok(((!is_of_file).then_some(Tier::Reachable), errors));
+            return Ok(of.short((!is_of_file).then_some(Tier::Reachable), errors));
         }
-        // What was fetched just now, when it was another card.
-        let agent = self.registry.get(&record.name)?;
         let answers = tokio::time::timeout(PATIENCE, self.ask(&agent)).await;
         let answers = answers.unwrap_or_else(|_| {
             let why = format!("they did not answer within {} s", PATIENCE.as_secs());
-            vec![vec![Shortfall::new("its interfaces", &why, true)]]
+            vec![answer(Shortfall::new("its interfaces", &why, true))]
         });
-        let is_gone = !answers.is_empty()
-            && answers.iter().all(|it| it.first().is_some_and(|shortfall| shortfall.is_silent));
-        let asked: Vec<Shortfall> = answers.into_iter().flatten().collect();
-        if is_of_file && is_gone {
-            return Ok((None, asked));
-        }
-        if !asked.is_empty() {
-            return Ok((Some(Tier::Valid), asked));
+        let is_silent = |it: &Answers| it.shortfalls.first().is_some_and(|first| first.is_silent);
+        let is_gone = answers.iter().all(is_silent);
+        let unasked = answers.iter().find_map(|it| it.unasked.clone());
+        let asked: Vec<Shortfall> = answers.into_iter().flat_map(|it| it.shortfalls).collect();
+        // What was answered wrongly stays wrong, whatever else could not be asked.
+        let is_wrong = asked.iter().any(|shortfall| !shortfall.is_silent);
+        match unasked {
+            Some(why) if !is_wrong => return Ok(of.unmeasured(why)),
+            _ if is_of_file && is_gone => return Ok(of.short(None, asked)),
+            _ if !asked.is_empty() => return Ok(of.short(Some(Tier::Valid), asked)),
+            _ => (),
         }
         let missed = self.try_out(&record, &agent).await;
         let tier = if missed.is_none() { Tier::Conformant } else { Tier::Valid };
-        Ok((Some(tier), missed.into_iter().collect()))
+        Ok(of.short(Some(tier), missed.into_iter().collect()))
     }
 
     /// Gives an approved agent work, where its operator wants that, and says what it falls short of.
@@ -188,35 +217,37 @@ impl Prober {
         let interface = interfaces_spoken(&agent.card).into_iter().find_map(Interface::of)?;
         match self.client(agent, interface) {
             Ok(client) => probe::try_out(&client, &agent.card, text).await,
-            Err(why) => Some(Shortfall::new("the probe message", &why, false)),
+            Err(why) => Some(Shortfall::new("the probe message", &why.to_string(), false)),
         }
     }
 
-    /// What each interface falls short of, one after the other.
-    async fn ask(&self, agent: &Agent) -> Vec<Vec<Shortfall>> {
+    /// What came of each interface, one after the other; never nothing.
+    async fn ask(&self, agent: &Agent) -> Vec<Answers> {
         let spoken = interfaces_spoken(&agent.card);
         let mut answers = Vec::new();
         for interface in spoken.into_iter().filter_map(Interface::of).take(MOST_INTERFACES) {
             answers.push(match self.client(agent, interface.clone()) {
                 Ok(client) => probe::ask(&client, &agent.card).await,
-                Err(why) => {
+                Err(error) if error.is_ours() => {
+                    Answers { shortfalls: Vec::new(), unasked: Some(error.to_string()) }
+                }
+                Err(error) => {
                     let what = format!("the interface {}", interface.url);
-                    vec![Shortfall::new(&what, &why, false)]
+                    answer(Shortfall::new(&what, &error.to_string(), false))
                 }
             });
         }
         if answers.is_empty() {
             let why = "none is of a binding and version spoken here";
-            answers.push(vec![Shortfall::new("its interfaces", why, false)]);
+            answers.push(answer(Shortfall::new("its interfaces", why, false)));
         }
         answers
     }
 
-    fn client(&self, agent: &Agent, interface: Interface) -> Result<Client, String> {
+    fn client(&self, agent: &Agent, interface: Interface) -> Result<Client, InterfaceError> {
         let keyring = self.keyrings.of(&agent.name, &interface).ok();
         let limits = ClientLimits::default();
-        let client = Client::with_limits(self.outbound.clone(), interface, limits);
-        let client = client.map_err(|error| error.to_string())?;
+        let client = Client::with_limits(self.outbound.clone(), interface, limits)?;
         // Credentials are for approved agents alone; others are asked openly.
         Ok(match keyring {
             Some(keyring) => client.with_keyring(keyring),
@@ -231,8 +262,33 @@ fn error(finding: &Finding) -> Option<Shortfall> {
     (finding.severity == Severity::Error).then_some(shortfall)
 }
 
-fn is_watched(agent: &Agent) -> bool {
-    matches!(agent.curation, Curation::Proposed | Curation::Approved | Curation::Deprecated)
+/// One interface that falls short of something.
+fn answer(shortfall: Shortfall) -> Answers {
+    Answers { shortfalls: vec![shortfall], unasked: None }
+}
+
+/// What was found out of an agent by one of its cards.
+#[derive(Default)]
+struct Found {
+    card: Option<CardDigest>,
+    tier: Option<Tier>,
+    shortfalls: Vec<Shortfall>,
+    unmeasured: Option<String>,
+}
+
+impl Found {
+    fn of(card: CardDigest) -> Self {
+        Self { card: Some(card), ..Self::default() }
+    }
+
+    fn short(self, tier: Option<Tier>, shortfalls: Vec<Shortfall>) -> Self {
+        Self { tier, shortfalls, ..self }
+    }
+
+    /// Nothing, for a reason on this side.
+    fn unmeasured(self, why: String) -> Self {
+        Self { unmeasured: Some(why), ..self }
+    }
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use serde_json::Value;
 use store::{AccountId, Expect, Row, Table, Tags, Version, Write};
 
 use crate::{
-    Access, Agent, CardDigest, Curation, Decision, Drift, Finding, History, Policy, Provenance,
-    RegistryError, Tier, TransitionError, Trust, lint,
+    Access, Agent, CardDigest, Curation, Decision, Drift, Finding, Grounds, History, Policy,
+    Provenance, RegistryError, Tier, TransitionError, Trust, lint,
 };
 
 /// Where records are kept.
@@ -66,6 +66,10 @@ pub struct Record {
     /// How it differs from the version before; nothing for the first.
     #[serde(default)]
     pub drift: Option<Drift>,
+    /// Which observations count as evidence of the agent; those of the present card alone for a record that does not
+    /// say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grounds: Option<Grounds>,
     /// What the card's signatures are worth.
     #[serde(default)]
     pub trust: Trust,
@@ -104,6 +108,7 @@ impl Record {
             card_since,
             version: first(),
             drift: None,
+            grounds: Some(Grounds::new(card_since, digest)),
             trust: Trust::default(),
             review_by: None,
             is_held: false,
@@ -122,21 +127,40 @@ impl Record {
         self.source.as_ref().is_some_and(is_it)
     }
 
-    /// How the agent stands.
+    /// What was decided of the agent last.
     #[must_use]
-    pub fn standing(&self) -> Curation {
+    pub fn decided(&self) -> Curation {
         self.history.standing()
     }
 
-    /// How the agent stands at a moment: an approval whose review is due is none, also before
-    /// [`Registry::review`](crate::Registry::review) has taken it back.
+    /// How the agent stands now: what was decided, unless that is over.
+    #[must_use]
+    pub fn standing(&self) -> Curation {
+        self.standing_at(Timestamp::now())
+    }
+
+    /// How the agent stands at a moment.
     #[must_use]
     pub fn standing_at(&self, now: Timestamp) -> Curation {
-        let is_over = self.review_by.is_some_and(|due| due <= now);
-        match self.standing() {
-            standing if is_over && standing.is_bindable() => Curation::Proposed,
-            standing => standing,
+        self.decided().at(self.review_by, now)
+    }
+
+    /// Which observations count as evidence of the agent.
+    #[must_use]
+    pub fn grounds(&self) -> Grounds {
+        self.grounds.clone().unwrap_or_else(|| Grounds::new(self.card_since, self.digest))
+    }
+
+    /// Adds the card it has now to what evidence counts for; after what breaks it, in place of that.
+    pub(crate) fn found(&mut self, is_breaking: bool, at: Timestamp) {
+        let mut grounds = self.grounds();
+        if is_breaking {
+            grounds = Grounds::new(at, self.digest);
+            self.tier = None;
+        } else {
+            grounds.add(self.digest);
         }
+        self.grounds = Some(grounds);
     }
 
     /// Moves the agent to another standing, as a person decided. Returns whether anything changed.
@@ -157,13 +181,24 @@ impl Record {
 
     /// Takes an approval back until a person has looked at the agent. Others stay as they are.
     pub(crate) fn hold(&mut self, by: Decision) {
-        if !self.standing().is_bindable() {
+        if !self.decided().is_bindable() {
             return;
         }
         let moved = self.history.transition(Curation::Proposed, by);
         moved.expect("what can be bound can be proposed again");
         self.review_by = None;
         self.is_held = true;
+    }
+
+    /// Takes an approval back when its time is over. Every decision about an agent begins with that, so that none is
+    /// founded on an approval that is none any more.
+    /// Returns whether it was.
+    pub(crate) fn expire(&mut self, now: Timestamp) -> bool {
+        let Some(due) = self.review_by.filter(|due| *due <= now) else { return false };
+        let why = format!("its approval had to be reviewed by {}", due.strftime("%Y-%m-%d"));
+        self.hold(Decision { who: "policy".to_owned(), why, at: now });
+        self.review_by = None;
+        true
     }
 
     /// Approves what the rules of the directory approve. Returns whether they do.
@@ -206,10 +241,13 @@ impl Record {
             card: Arc::new(card),
             digest: self.digest,
             url: self.url.clone(),
-            curation: self.standing_at(Timestamp::now()),
+            curation: self.standing(),
+            decided: self.decided(),
+            review_by: self.review_by,
             signed: self.trust.signed,
             tier: self.tier,
             seen: None,
+            grounds: Arc::new(self.grounds()),
             tags: details.tags,
             aliases: details.aliases,
             owner: details.owner,
@@ -223,8 +261,8 @@ impl Record {
     /// credentials.
     #[must_use]
     pub fn for_others(mut self) -> Self {
-        let Details { tags, aliases, priority, public, .. } = self.details;
-        self.details = Details { tags, aliases, priority, public, ..Details::default() };
+        let Details { tags, priority, public, .. } = self.details;
+        self.details = Details { tags, priority, public, ..Details::default() };
         self.history = self.history.without_reasons();
         (self.catalog, self.review_by, self.is_held) = (None, None, false);
         self.source = None;
@@ -252,7 +290,7 @@ impl Record {
     /// The write that keeps this record in place of what was read.
     pub(crate) fn write(&self, account: &AccountId, expect: Expect) -> Write {
         let mut tags = Tags::default();
-        tags[0] = Some(self.standing().as_str().to_owned());
+        tags[0] = Some(self.decided().as_str().to_owned());
         tags[1].clone_from(&self.catalog);
         let value = serde_json::to_vec(self).expect("a record has only text keys");
         Write::Put {

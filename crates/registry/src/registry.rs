@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{self, Arc, RwLock};
 
 use protocol::outbound::Outbound;
-use store::{AccountId, Expect, PageQuery, Row, Store, StoreError};
+use store::{AccountId, Expect, PageQuery, Row, Store, StoreError, Write};
 use tokio::sync::{Mutex, watch};
 
 mod curating;
@@ -11,16 +11,18 @@ mod observing;
 mod taking;
 mod versions;
 
-use observing::Shown;
+use curating::InForce;
 pub(crate) use observing::{Looked, after};
+use taking::Asked;
 
 pub use versions::Difference;
 
-use crate::apply::{self, Change, Request, Step, Wanted};
+use crate::apply::{self, Change};
+use crate::ard::Clients;
 use crate::evidence::Ledger;
 use crate::record::{AGENTS, Record, Stored};
 use crate::signers::Signers;
-use crate::{Agent, Cards, Index, Policy, RegistryError, Report};
+use crate::{Agent, Cards, Index, RegistryError};
 
 /// What was taken out of the directory.
 #[derive(Clone, PartialEq, Debug)]
@@ -43,9 +45,11 @@ pub struct Registry {
     store: Arc<dyn Store>,
     account: AccountId,
     cards: Cards,
+    /// What catalogs of others are read with.
+    clients: Clients,
     signers: Signers,
-    policy: RwLock<Arc<Policy>>,
-    shown: RwLock<Shown>,
+    policy: RwLock<InForce>,
+    shown: RwLock<Arc<Index>>,
     /// Held while an index is put in place of another; readers do not wait for it.
     indexing: sync::Mutex<()>,
     /// What was observed of agents. Its lock is the innermost.
@@ -71,6 +75,7 @@ impl Registry {
             store,
             account,
             signers: Signers::new(outbound.clone()),
+            clients: Clients::new(&outbound),
             cards: Cards::new(outbound),
             policy: RwLock::default(),
             shown: RwLock::default(),
@@ -89,7 +94,7 @@ impl Registry {
     /// Those of [`Registry::open`]; the former index stays.
     pub async fn reload(&self) -> Result<(), RegistryError> {
         let _only = self.changing.lock().await;
-        self.reload_policy().await?;
+        self.policy_now().await?;
         self.reload_evidence().await?;
         let mut agents = Vec::new();
         for row in self.rows(None).await? {
@@ -181,42 +186,6 @@ impl Registry {
         Err(RegistryError::Contended)
     }
 
-    async fn take_in(&self, request: &Request<'_>) -> Result<Report, RegistryError> {
-        let _only = self.changing.lock().await;
-        for _ in 0..TRIES {
-            let existing = self.concerned(request).await?;
-            let steps = apply::decide(&existing, request);
-            let is_dry_run = request.options.dry_run;
-            let (agents, changes) = split(steps);
-            if is_dry_run || self.commit(&changes).await? {
-                return Ok(Report { is_dry_run, agents });
-            }
-        }
-        Err(RegistryError::Contended)
-    }
-
-    /// The records a request may touch: those of its names, and all of its catalog.
-    async fn concerned(
-        &self,
-        request: &Request<'_>,
-    ) -> Result<BTreeMap<String, Stored>, RegistryError> {
-        let mut existing = BTreeMap::new();
-        if let Some(catalog) = request.catalog {
-            for row in self.rows(Some(catalog)).await? {
-                existing.insert(row.key.clone(), self.read(&row)?);
-            }
-        }
-        for Wanted { name, .. } in request.wanted {
-            if existing.contains_key(name) {
-                continue;
-            }
-            if let Some(row) = self.store.row(&self.account, AGENTS, name).await? {
-                existing.insert(name.clone(), self.read(&row)?);
-            }
-        }
-        Ok(existing)
-    }
-
     async fn rows(&self, catalog: Option<&str>) -> Result<Vec<Row>, RegistryError> {
         let mut query = PageQuery::new(Some(self.account.clone()), AGENTS);
         query.tags[1] = catalog.map(str::to_owned);
@@ -244,7 +213,7 @@ impl Registry {
     /// A record, with what is seen of its agent now.
     fn read(&self, row: &Row) -> Result<Stored, RegistryError> {
         let mut stored = Record::of_row(row)?;
-        stored.record.tier = self.tier(&stored.record.name);
+        stored.record.tier = self.tier(&stored.record);
         Ok(stored)
     }
 
@@ -252,14 +221,20 @@ impl Registry {
         let index = self.index();
         let key = index.by_name(name).map_or(name, |agent| &agent.name);
         let row = self.store.row(&self.account, AGENTS, key).await?;
-        row.ok_or_else(|| index.unknown(name))
+        row.ok_or_else(|| index.missing(name))
     }
 
     /// Writes changes and swaps the index; false when others were first and nothing was written.
     async fn commit(&self, changes: &[Change]) -> Result<bool, RegistryError> {
-        if changes.is_empty() {
-            return Ok(true);
-        }
+        Ok(changes.is_empty() || self.commit_with(changes, Vec::new()).await?)
+    }
+
+    /// Writes changes together with what else goes with them, all or nothing.
+    async fn commit_with(
+        &self,
+        changes: &[Change],
+        others: Vec<Write>,
+    ) -> Result<bool, RegistryError> {
         let mut agents = Vec::new();
         for change in changes {
             agents.push(match change {
@@ -269,20 +244,20 @@ impl Registry {
                 Change::Delete(name, _) => (name.clone(), None),
             });
         }
-        let batch = self.with_news(apply::batch(changes, &self.account), changes).await?;
+        let mut batch = self.with_news(apply::batch(changes, &self.account), changes).await?;
+        batch.writes.extend(others);
+        for name in changes.iter().filter_map(deleted) {
+            batch.writes.extend(self.version_deletes(name).await?);
+            batch.writes.extend(self.evidence_deletes(name));
+        }
         match self.store.commit(batch).await {
             Ok(()) => {}
             Err(StoreError::Conflict(_)) => return Ok(false),
             Err(error) => return Err(error.into()),
         }
+        changes.iter().filter_map(deleted).for_each(|name| self.ledger().forget(name));
         self.reindex(|index, seeing| self.changed(index, agents, seeing));
         self.told.send_replace(());
-        for change in changes {
-            if let Change::Delete(name, _) = change {
-                self.forget_versions(name).await?;
-                self.forget_evidence(name).await?;
-            }
-        }
         Ok(true)
     }
 
@@ -316,14 +291,12 @@ impl Registry {
     }
 }
 
-fn split(steps: Vec<Step>) -> (Vec<crate::Applied>, Vec<Change>) {
-    let mut changes = Vec::new();
-    let mut agents = Vec::new();
-    for step in steps {
-        agents.push(step.applied);
-        changes.extend(step.change);
+/// The name of an agent that goes.
+fn deleted(change: &Change) -> Option<&str> {
+    match change {
+        Change::Delete(name, _) => Some(name),
+        Change::Put(..) | Change::PutCard(..) => None,
     }
-    (agents, changes)
 }
 
 #[cfg(test)]

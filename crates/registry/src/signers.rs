@@ -4,6 +4,7 @@ use std::time::Duration;
 use moka::future::Cache;
 use protocol::outbound::Outbound;
 use protocol::signature::{self, Keys};
+use serde_json::Value;
 
 use crate::{Pinned, Policy, Signed, Trust};
 
@@ -36,6 +37,19 @@ impl Signers {
             return trust;
         }
         self.check_once(policy, text, url).await
+    }
+
+    /// The same of a card that was read before.
+    pub(crate) async fn check_again(
+        &self,
+        policy: &Policy,
+        card: &Value,
+        url: Option<&str>,
+    ) -> Trust {
+        if card.get("signatures").is_none() {
+            return Trust::default();
+        }
+        self.check(policy, card.to_string().as_bytes(), url).await
     }
 
     async fn check_once(&self, policy: &Policy, text: &[u8], url: Option<&str>) -> Trust {

@@ -93,6 +93,13 @@ pub(crate) enum AccessError {
     },
 }
 
+impl AccessError {
+    /// What these credentials may not do, for want of a scope.
+    pub(crate) fn lacks(what: &str, scope: Scope) -> Self {
+        Self::Scope { what: what.to_owned(), scope }
+    }
+}
+
 impl Access {
     /// Takes API keys.
     #[must_use]
@@ -299,7 +306,7 @@ impl Principal {
 }
 
 fn lacks(what: &str, scope: Scope) -> Error {
-    refused(&AccessError::Scope { what: what.to_owned(), scope })
+    refused(&AccessError::lacks(what, scope))
 }
 
 /// The token of a request. Schemes are told apart without regard to case (RFC 9110 §11.1).

@@ -13,7 +13,8 @@ use axum::{
     Json, Router,
     body::Bytes,
     extract::{
-        DefaultBodyLimit, FromRequest as _, Path, Query, Request, State, rejection::QueryRejection,
+        DefaultBodyLimit, FromRequest as _, Path, Query, Request, State,
+        rejection::{PathRejection, QueryRejection},
     },
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
@@ -101,9 +102,10 @@ async fn catalog(State(desk): State<Arc<Desk>>, headers: HeaderMap) -> Result<Re
 
 async fn part(
     State(desk): State<Arc<Desk>>,
-    Path(part): Path<String>,
+    part: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
+    let part = part.map(|Path(part)| part).unwrap_or_default();
     let part = part.strip_suffix(".json").and_then(|part| part.parse().ok());
     desk.document(&headers, Some(part.unwrap_or_default())).await
 }
@@ -142,6 +144,9 @@ async fn read(request: Request, patience: Duration) -> Result<SearchRequest, Ref
         status: rejection.status(),
         ..invalid(rejection.body_text())
     })?;
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err(invalid("the body is no search: it has to be a JSON object".to_owned()));
+    }
     serde_json::from_slice(&body)
         .map_err(|error| invalid(format!("the body is no search: {error}")))
 }
@@ -189,10 +194,12 @@ impl Desk {
         let directory = self.orchestrator.registry().index();
         let card = self.orchestrator.card(&anybody());
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(made) = &*last
-            && Arc::ptr_eq(&made.directory, &directory)
+        if let Some(made) = &mut *last
             && Arc::ptr_eq(&made.card, &card)
+            && (!self.has_agents || Published::is_the_same(&made.directory, &directory))
         {
+            // What comes next differs from this one in less.
+            made.directory = directory;
             return Arc::clone(&made.published);
         }
         let agents = self.has_agents.then_some(&*directory);

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use document::Diagnostic;
 use planner::{Plan, Workflow};
 use registry::Registry;
+use store::AccountId;
 
 /// Why a workflow cannot be run now.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,20 @@ pub enum BindError {
     /// No approved agent fits a step.
     #[error("{}", said(.0))]
     NoAgent(Vec<Diagnostic>),
+}
+
+impl BindError {
+    /// What a caller is told of it. Why no agent fits speaks of agents that only the directory's own account sees.
+    pub(crate) fn told(&self, directory: &Registry, caller: &AccountId) -> String {
+        match self {
+            Self::NoAgent(problems) if caller != directory.account() => {
+                tracing::info!(account = %caller, why = said(problems), "no agent fits what a caller asked for");
+                "no agent that this server may call for you fits; its operator finds in the log why"
+                    .to_owned()
+            }
+            _ => self.to_string(),
+        }
+    }
 }
 
 /// Binds a workflow against the directory and the agents that the file itself names.

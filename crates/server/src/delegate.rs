@@ -10,7 +10,7 @@ use protocol::{
     model::metadata,
     v1::{AgentSkill, Message, SendMessageRequest},
 };
-use registry::Index;
+use registry::{Curation, Facet, Filter, Index, Query};
 use serde_json::{Value, json};
 
 use crate::skills::{named, stated};
@@ -78,9 +78,13 @@ impl Delegation {
     }
 }
 
-/// The agent that fits a text best.
+/// The agent that fits a text best, of those that may be called.
 fn best(index: &Index, text: &str) -> Result<String, Error> {
-    let found = index.search(text).into_iter().next();
+    let may_be_called = Curation::ALL.into_iter().filter(|standing| standing.is_bindable());
+    let any = may_be_called.map(|standing| standing.as_str().to_owned()).collect();
+    let filters = vec![Filter { facet: Facet::State, any }];
+    let query = Query { text: text.to_owned(), filters, limit: Some(1), ..Query::default() };
+    let found = index.find(&query).hits.into_iter().next();
     found.map(|hit| hit.agent.name.clone()).ok_or_else(|| {
         let why = format!(
             "no approved agent of the directory has anything to do with this text; name one in metadata[{}]",

@@ -116,7 +116,7 @@ impl Directory {
         let directory = Arc::clone(&self);
         let others = move || {
             let directory = Arc::clone(&directory);
-            async move { directory.accounts.others().await }
+            async move { directory.accounts.others() }
         };
         tokio::select! {
             // Where nothing is probed by itself.

@@ -8,6 +8,7 @@ use axum::Router;
 use executor::{Executor, ExecutorError, RunId, Runs, TaskRecord};
 use protocol::{
     error::Error,
+    outbound::Outbound,
     service::{Call, EventStream},
     v1::{Message, SendMessageRequest},
 };
@@ -51,6 +52,8 @@ pub struct Parts {
     pub public_url: String,
     /// What delivers notifications.
     pub push: PushParts,
+    /// What cards, catalogs and keys are fetched with for the directories of other accounts than the server's own.
+    pub for_accounts: Outbound,
     /// Which credentials callers need.
     pub access: Access,
     /// What its operator decides.
@@ -89,24 +92,14 @@ impl Orchestrator {
     /// # Errors
     /// [`ServeError::Keys`] when there is no key to sign notifications with.
     pub fn new(parts: Parts) -> Result<Self, ServeError> {
-        let Parts {
-            executor,
-            registry,
-            prober,
-            offering,
-            public_url,
-            push,
-            access,
-            mut settings,
-            stop,
-        } = parts;
+        let Parts { executor, registry, prober, offering, public_url, push, access, .. } = parts;
+        let (for_accounts, stop, mut settings) = (parts.for_accounts, parts.stop, parts.settings);
         let secret = settings.callback_secret.take();
         let callbacks = executor.callbacks().map(|callbacks| {
             let outbound = push.outbound.clone();
             callbacks::router(callbacks.clone(), outbound, secret, settings.limits)
         });
-        let accounts =
-            Accounts::new(Arc::clone(&push.store), push.outbound.clone(), Arc::clone(&registry));
+        let accounts = Accounts::new(Arc::clone(&push.store), for_accounts, Arc::clone(&registry));
         let directory =
             Directory::new((accounts, prober), access.clone(), settings.limits, stop.clone());
         let push = Push::open(push, executor.runs(), &public_url, settings.push)?;

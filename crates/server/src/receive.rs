@@ -241,7 +241,7 @@ impl Receiver {
                         return Err(Error::unavailable(why.to_string(), None).into());
                     }
                     Err(why @ BindError::NoAgent(_)) => {
-                        let answer = vec![Part::text(why.to_string())];
+                        let answer = vec![Part::text(self.told(&why, received))];
                         let exchange = exchange(Some(workflow.name.clone()), answer);
                         return Ok(executor.reject(exchange).await?);
                     }
@@ -259,6 +259,11 @@ impl Receiver {
         }
     }
 
+    /// What the sender of a Message is told of why it cannot be run.
+    fn told(&self, why: &BindError, received: Received<'_>) -> String {
+        why.told(&self.registry, &received.caller.account)
+    }
+
     /// Passes a Message on to an agent.
     async fn relay(
         &self,
@@ -267,7 +272,7 @@ impl Receiver {
     ) -> Result<RunId, NotTaken> {
         let plan = bind(&self.registry, workflow).await.map_err(|why| match why {
             BindError::Unreachable(_) => Error::unavailable(why.to_string(), None),
-            BindError::NoAgent(_) => Error::unsupported(why.to_string()),
+            BindError::NoAgent(_) => Error::unsupported(self.told(&why, received)),
         })?;
         let start = received.message.parts.clone();
         let new = received.run(NewRun::of(Arc::new(plan), serde_json::Map::new(), start));

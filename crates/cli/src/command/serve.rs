@@ -4,7 +4,10 @@ use std::{io, net::SocketAddr, path::Path, sync::Arc};
 
 use anstream::eprintln;
 use executor::Callbacks;
-use protocol::{auth::Secret, outbound::Policy};
+use protocol::{
+    auth::Secret,
+    outbound::{Outbound, Policy},
+};
 use server::{
     Access, CALLBACKS, Delegation, Folder, Hosts, Offering, Orchestrator, Parts, ServeError,
     Settings, access::Tokens,
@@ -66,6 +69,7 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
         offering: Offering::Folder(folder),
         public_url,
         push: place.push()?,
+        for_accounts: Outbound::new(policy_for_accounts(&config)).map_err(Failure::unavailable)?,
         access: access(&config, &place),
         settings: Settings { callback_secret, ..settings(&config) },
         stop: stop.clone(),
@@ -111,6 +115,12 @@ fn policy(config: &Config) -> Policy {
         allow_networks: config.allow_networks.clone(),
         ..Policy::default()
     }
+}
+
+/// Where it connects for callers of other accounts, who are not the operator: nowhere beyond the public internet, unless
+/// the operator says so.
+fn policy_for_accounts(config: &Config) -> Policy {
+    Policy { allow_networks: config.account_networks.clone(), ..Policy::default() }
 }
 
 fn access(config: &Config, place: &Place) -> Access {

@@ -58,6 +58,7 @@ impl Auth {
 impl Config {
     /// Reports settings that do not go together.
     pub(super) fn check(&self, layers: &mut Layers) {
+        self.check_evidence(layers);
         let mut reader = Reader::new(layers);
         let mut wrong = |key: &str, message: &str, help: &str| {
             let _: Option<()> = reader.invalid(key, message, help);

@@ -4,7 +4,7 @@ use super::*;
 use crate::failure::Exit;
 
 /// Every setting: its key, its default, another value as it is written in a file, and in the environment or a flag.
-const SETTINGS: [(&str, &str, &str, &str); 41] = [
+const SETTINGS: [(&str, &str, &str, &str); 42] = [
     ("listen", "127.0.0.1:8100", "127.0.0.1:1", "127.0.0.1:2"),
     ("insecure", "false", "true", "false"),
     ("auth.api_keys", "false", "true", "false"),
@@ -15,6 +15,7 @@ const SETTINGS: [(&str, &str, &str, &str); 41] = [
     ("auth.jwt.account_claim", "sub", "one", "two"),
     ("card.public_skills", "All", "[one, two]", "none"),
     ("outbound.allow_networks", "[]", "[10.0.0.0/8, 192.168.0.0/16]", "fd00::/8"),
+    ("outbound.account_networks", "[]", "[127.0.0.0/8, 192.168.0.0/16]", "fd00::/8"),
     ("public_url", "None", "http://one.example", "http://two.example"),
     ("allowed_hosts", "[]", "[one.example, two.example]", "three.example, [::1]"),
     ("delegate", "Off", "on", "echo"),
@@ -56,6 +57,7 @@ fn shown(config: &Config, key: &str) -> String {
         auth,
         public_skills,
         allow_networks,
+        account_networks,
         public_url,
         workflows,
         allowed_hosts,
@@ -87,6 +89,7 @@ fn shown(config: &Config, key: &str) -> String {
         "auth.jwt.account_claim" => auth.account_claim.clone(),
         "card.public_skills" => format!("{public_skills:?}"),
         "outbound.allow_networks" => format!("{allow_networks:?}"),
+        "outbound.account_networks" => format!("{account_networks:?}"),
         "public_url" => format!("{:?}", public_url.as_ref().map(Url::as_str)),
         "workflows" => workflows.display().to_string(),
         "allowed_hosts" => format!("{allowed_hosts:?}"),
@@ -375,6 +378,22 @@ fn an_issuer_and_its_audience_are_set_together_and_reached_in_a_protected_way() 
         let mut layers = Layers::of_defaults(DEFAULTS);
         layers.add_set(&format!("{key}={value}"));
         assert!(Config::read(&mut layers).is_none() && layers.check().is_err(), "{key}={value}");
+    }
+}
+
+#[test]
+fn evidence_counts_at_least_until_the_next_probe() {
+    let wrong = wrong_together(&["evidence.interval=20m"]);
+    for said in ["evidence.interval", "1200s", "evidence.stale_after", "900s"] {
+        assert!(wrong.contains(said), "{said}: {wrong}");
+    }
+    assert!(wrong_together(&["evidence.stale_after=2m"]).contains("evidence.interval"));
+    for sets in [
+        &["evidence.interval=15m"][..],
+        &["evidence.interval=20m", "evidence.stale_after=20m"],
+        &["evidence.interval=off", "evidence.stale_after=1s"],
+    ] {
+        assert_eq!(wrong_together(sets), "", "{sets:?}");
     }
 }
 

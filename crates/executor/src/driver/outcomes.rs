@@ -7,21 +7,25 @@ use planner::Selector;
 use registry::{Ended, Noted};
 
 use super::Driver;
-use crate::run::{Intent, RunEvent, StepId, StepIndex};
+use crate::run::{Input, Intent, RunEvent, StepId, StepIndex};
 
 /// An attempt as it was before a report.
 pub(super) struct Flown {
+    at: StepIndex,
     intent: Arc<Intent>,
     started_at: Timestamp,
     paused: SignedDuration,
+    /// Whether the report is of a failure on this side.
+    is_ours: bool,
 }
 
 impl Driver {
     /// The attempt of a step that is under way; nothing when nobody takes down how it ends.
-    pub(super) fn flown(&self, at: StepIndex) -> Option<Flown> {
+    pub(super) fn flown(&self, at: StepIndex, input: &Input) -> Option<Flown> {
         let flight = self.run.at(at).flight().filter(|_| self.shared.are_outcomes_noted())?;
         let (started_at, paused) = (flight.started_at, flight.paused);
-        Some(Flown { intent: Arc::clone(&flight.intent), started_at, paused })
+        let is_ours = matches!(input, Input::Failed { failure, .. } if failure.is_ours);
+        Some(Flown { at, intent: Arc::clone(&flight.intent), started_at, paused, is_ours })
     }
 
     /// Drafts what is kept of an attempt that ended.
@@ -33,12 +37,14 @@ impl Driver {
             let ended = Ended {
                 agent: flown.intent.agent.clone(),
                 interface: flown.intent.interface.clone(),
+                card: self.plan.bindings[flown.at.position()].digest,
                 run: self.id.to_string(),
                 step: step.to_string(),
                 skill: self.skill(step),
                 at,
                 took: Duration::try_from(took).unwrap_or_default(),
                 error,
+                is_ours: flown.is_ours,
             };
             if let Some((write, noted)) = outcomes.note(ended) {
                 self.draft.writes.push(write);

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use protocol::{client::Peer, outbound::Outbound};
+use protocol::{
+    client::{InterfaceError, NoInterface, Peer},
+    outbound::Outbound,
+};
 use registry::{Keyrings, Outcomes, RegistryError};
 use store::{AccountId, Store};
 
@@ -62,7 +65,7 @@ impl Shared {
         task: Option<&RemoteTask>,
     ) -> Result<Peer, Uncallable> {
         let peer = interfaces::peer(&self.outbound, intent, task, self.limits.client);
-        let peer = peer.map_err(Uncallable::Interfaces)?;
+        let peer = peer.map_err(|NoInterface { causes }| Uncallable::of(&causes))?;
         match &self.keyrings {
             Some(keyrings) => {
                 Ok(peer.with_keyring(&keyrings.of(&intent.agent, &intent.interface)?))
@@ -76,8 +79,20 @@ impl Shared {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Uncallable {
     /// Why not, for each of its interfaces.
-    #[error("{0}")]
-    Interfaces(String),
+    #[error("{why}")]
+    Interfaces {
+        why: String,
+        /// Whether the reason is on this side, for all of them.
+        is_ours: bool,
+    },
     #[error(transparent)]
     Credentials(#[from] RegistryError),
+}
+
+impl Uncallable {
+    fn of(causes: &[InterfaceError]) -> Self {
+        let why: Vec<String> = causes.iter().map(ToString::to_string).collect();
+        let is_ours = !causes.is_empty() && causes.iter().all(InterfaceError::is_ours);
+        Self::Interfaces { why: why.join("; "), is_ours }
+    }
 }

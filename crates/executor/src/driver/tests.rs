@@ -115,6 +115,7 @@ fn failed(id: &str, class: ErrorClass, result: Body) -> Report {
         remote_ended: true,
         wait: Wait::default(),
         refusal: None,
+        is_ours: false,
     };
     Report::of(Input::Failed {
         step: step(id),

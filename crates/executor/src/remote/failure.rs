@@ -10,7 +10,8 @@ use super::Defeat;
 
 /// The failed attempt that an error makes.
 pub(super) fn defeat(error: &ClientError) -> Defeat {
-    Defeat { retry_after: error.retry_after, ..Defeat::new(class(error.class), error.to_string()) }
+    let (retry_after, is_ours) = (error.retry_after, error.is_ours);
+    Defeat { retry_after, is_ours, ..Defeat::new(class(error.class), error.to_string()) }
 }
 
 /// The failed attempt that an error in answer to the Message itself makes.

@@ -107,6 +107,8 @@ pub(crate) struct Defeat {
     pub(crate) refusal: Option<Box<Refusal>>,
     /// Whether it says that it does not send notifications, or not there.
     pub(crate) is_about_callback: bool,
+    /// Whether the reason is on this side, so that it says nothing of the agent.
+    pub(crate) is_ours: bool,
 }
 
 impl Defeat {
@@ -119,6 +121,7 @@ impl Defeat {
             may_be_about_context: false,
             refusal: None,
             is_about_callback: false,
+            is_ours: false,
         }
     }
 

@@ -235,6 +235,7 @@ mod tests {
             kind: None,
             retry_after: None,
             delivery: Delivery::Answered,
+            is_ours: false,
             message: "no".to_owned(),
             remote: None,
         }

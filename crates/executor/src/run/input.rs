@@ -283,6 +283,8 @@ pub struct Failure {
     pub wait: Wait,
     /// The error that the agent of a relay answered to the Message.
     pub refusal: Option<Box<Refusal>>,
+    /// Whether the reason is on this side, so that it says nothing of the agent. Decides nothing.
+    pub is_ours: bool,
 }
 
 /// Data for a back-off.

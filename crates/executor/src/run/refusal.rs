@@ -86,6 +86,7 @@ mod tests {
             kind: remote.as_ref().map(|remote| remote.kind),
             retry_after: remote.as_ref().and_then(|remote| remote.retry_after),
             delivery: Delivery::Answered,
+            is_ours: false,
             message: "http://agent answered: no".to_owned(),
             remote: remote.map(Box::new),
         }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use examples::{Kind, Options};
 use jiff::Timestamp;
-use registry::{ApplyOptions, Decision, EvidenceSettings, FAILURES, Outcomes, Registry, Tier};
+use protocol::auth::Vault;
+use registry::{
+    ApplyOptions, Decision, EvidenceSettings, FAILURES, Keyrings, Outcomes, Registry, Tier,
+};
 
 use crate::scene::{Scene, account, example, is_completed, outbound, soon, workflow};
 
@@ -80,4 +83,45 @@ async fn failures_in_a_row_take_the_proof_away() {
     assert!(seen.why.starts_with("its last 3 attempts in our runs failed"), "{seen}");
     assert!(seen.why.contains("unavailable: "), "{seen}");
     assert_eq!(registry.services("x")[0].failed, FAILURES);
+}
+
+#[tokio::test]
+async fn a_secret_that_is_missing_here_says_nothing_of_the_agent() {
+    let echo = example(Kind::Echo, Options::default()).await;
+    let (Scene { folder, store, executor }, registry) = scene(&echo.url).await;
+    let keyrings = Keyrings::new(Arc::clone(&registry), outbound(), Vault::none());
+    let scene = Scene { folder, store, executor: executor.with_keyrings(keyrings) };
+    let plan = crate::scene::plan(&workflow(
+        &[("x", &echo.url)],
+        "steps:\n  a: {agent: x, message: hi}\n",
+    ))
+    .await;
+    let id = scene.executor.start(crate::scene::new_run(Arc::clone(&plan))).await.expect("starts");
+    assert!(is_completed(&scene.ended(&id).await));
+    counted(&registry, 1).await;
+    let text = format!(
+        "agents: [{{url: '{}', name: x, credentials: [{{header: {{name: X-Key, value: {{env: CONVOKE_TEST_NO_SUCH_SECRET}}}}}}]}}]",
+        echo.url
+    );
+    let by = Decision { who: "ada".into(), why: String::new(), at: Timestamp::now() };
+    let options = ApplyOptions { approve: true, dry_run: false, by };
+    let source = document::Source::new("catalog.yaml", &text);
+    assert!(registry.add_file(source, &options).await.expect("it is read").is_complete());
+    for _ in 0..FAILURES {
+        let id = scene.executor.start(crate::scene::new_run(Arc::clone(&plan))).await;
+        assert!(!is_completed(&scene.ended(&id.expect("it starts")).await));
+    }
+    let seen = soon("the reason", async {
+        loop {
+            let seen = registry.seen("x").expect("it was seen");
+            if seen.unmeasured.is_some() {
+                return seen;
+            }
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(seen.tier, Some(Tier::Proven), "{seen}");
+    assert!(seen.to_string().contains("CONVOKE_TEST_NO_SUCH_SECRET"), "{seen}");
+    assert_eq!(registry.services("x")[0].failed, 0);
 }

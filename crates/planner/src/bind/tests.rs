@@ -305,8 +305,13 @@ fn what_the_directory_saw_counts_for_a_workflow_s_own_agent_with_the_same_card()
     let fetched = BTreeMap::from([("http://hotels-a.example".to_owned(), known.clone())]);
     assert!(bind(Arc::clone(&workflow), &index([known.clone()]), &fetched).is_err());
     known.tier = Some(Tier::Proven);
-    let plan = bind(workflow, &index([known]), &fetched).unwrap();
+    let plan = bind(Arc::clone(&workflow), &index([known.clone()]), &fetched).unwrap();
     assert_eq!(plan.bindings[0].agent, "mine");
+    // A card that the directory has not looked at yet may be about anything.
+    let digest = CardDigest::of(&json!("another"));
+    let other = Agent { digest, ..agent("hotels-a", "book_hotel", &["hotels"]) };
+    let fetched = BTreeMap::from([("http://hotels-a.example".to_owned(), other)]);
+    assert!(bind(workflow, &index([known]), &fetched).is_err());
 }
 
 fn at(tier: Tier, services: &[(Option<&str>, usize, u64)]) -> registry::Seen {

@@ -108,6 +108,12 @@ pub enum AuthError {
 }
 
 impl AuthError {
+    /// Tells whether the reason is on this side, or at an authorization server, and not with the agent or its card.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        !matches!(self, AuthError::Unusable { .. })
+    }
+
     /// Tells whether the same may succeed later without anybody doing anything.
     pub(crate) fn is_passing(&self) -> bool {
         match self {

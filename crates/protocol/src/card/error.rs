@@ -89,6 +89,33 @@ pub enum NoCard {
     },
 }
 
+impl CardError {
+    /// Tells whether the reason is on this side and not with who serves the card.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        match self {
+            CardError::Nothing(no) => no.is_ours(),
+            CardError::NotFound { tried, .. } => {
+                !tried.is_empty() && tried.iter().all(NoCard::is_ours)
+            }
+            CardError::At { source, .. } => source.is_ours(),
+            CardError::NotAnObject { .. } | CardError::Field { .. } | CardError::Missing { .. } => {
+                false
+            }
+        }
+    }
+}
+
+impl NoCard {
+    fn is_ours(&self) -> bool {
+        match self {
+            NoCard::Outbound(error) => error.is_ours(),
+            NoCard::Auth(error) => error.is_ours(),
+            _ => false,
+        }
+    }
+}
+
 fn hint(status: u16) -> &'static str {
     match status {
         401 | 403 => "; it wants credentials: name the agent in a catalog, with `credentials`",

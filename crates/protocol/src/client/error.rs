@@ -138,6 +138,9 @@ pub struct ClientError {
     pub retry_after: Option<Duration>,
     /// Whether the agent may have acted on the request.
     pub delivery: Delivery,
+    /// Whether the reason is on this side (credentials that cannot be had, an address that may not be called), so that
+    /// it says nothing of the agent.
+    pub is_ours: bool,
     /// What happened, naming the URL, and what to do next.
     pub message: String,
     /// The whole error the agent answered, with its metadata and field violations.
@@ -187,6 +190,7 @@ impl ClientError {
             kind: None,
             retry_after: None,
             delivery,
+            is_ours: false,
             message,
             remote: None,
         }
@@ -296,7 +300,8 @@ impl ClientError {
             false => FailureClass::Unauthorized,
         };
         let message = format!("{url} was not called: {error}");
-        ClientError::new(operation, class, Delivery::NotSent, message)
+        let is_ours = error.is_ours();
+        ClientError { is_ours, ..ClientError::new(operation, class, Delivery::NotSent, message) }
     }
 
     /// A deadline that passed while waiting for the answer.
@@ -334,7 +339,8 @@ impl ClientError {
             }
         };
         let delivery = if is_answered { Delivery::Answered } else { delivery };
-        ClientError::new(operation, class, delivery, error.to_string())
+        let is_ours = error.is_ours();
+        ClientError { is_ours, ..ClientError::new(operation, class, delivery, error.to_string()) }
     }
 }
 

@@ -51,32 +51,43 @@ impl Reach {
     }
 }
 
-/// The documents of one undertaking: each is fetched once, however many of its agents are looked at.
-pub(crate) struct Documents {
+/// What is fetched with, by how far away it was named; made when it is needed. Clones share what was made.
+#[derive(Clone)]
+pub(crate) struct Clients {
     outbound: Outbound,
-    beyond: OnceLock<Result<Outbound, String>>,
-    kept: Cache<(String, Reach), Arc<Document>>,
+    beyond: Arc<OnceLock<Result<Outbound, String>>>,
+}
+
+/// The documents of one undertaking: each is fetched once, however many of its agents are looked at. Costs nothing
+/// until one is.
+pub(crate) struct Documents {
+    clients: Clients,
+    kept: OnceLock<Cache<(String, Reach), Arc<Document>>>,
+}
+
+impl Clients {
+    pub(crate) fn new(outbound: &Outbound) -> Self {
+        Self { outbound: outbound.clone(), beyond: Arc::default() }
+    }
 }
 
 impl Documents {
-    pub(crate) fn new(outbound: &Outbound) -> Self {
-        let kept = Cache::new(KEPT);
-        Self { outbound: outbound.clone(), beyond: OnceLock::new(), kept }
+    pub(crate) fn new(clients: &Clients) -> Self {
+        Self { clients: clients.clone(), kept: OnceLock::new() }
     }
 
     /// The client for what is named so.
     pub(crate) fn client(&self, url: &str, reach: Reach) -> Result<&Outbound, RegistryError> {
-        let beyond = || {
-            let made = self.outbound.beyond_this_machine();
+        let Clients { outbound, beyond } = &self.clients;
+        let make = || {
+            let made = outbound.beyond_this_machine();
             made.map_err(|error| error.to_string())
         };
         match reach {
-            Reach::Any => Ok(&self.outbound),
-            Reach::Beyond => self
-                .beyond
-                .get_or_init(beyond)
-                .as_ref()
-                .map_err(|why| RegistryError::AiCatalog { url: url.to_owned(), why: why.clone() }),
+            Reach::Any => Ok(outbound),
+            Reach::Beyond => beyond.get_or_init(make).as_ref().map_err(|why| {
+                RegistryError::AiCatalog { url: url.to_owned(), why: why.clone(), is_ours: true }
+            }),
         }
     }
 
@@ -87,14 +98,18 @@ impl Documents {
         reach: Reach,
     ) -> Result<Arc<Document>, RegistryError> {
         let key = (url.to_owned(), reach);
-        let got = self.kept.try_get_with(key, self.fetch(url, reach)).await;
+        let kept = self.kept.get_or_init(|| Cache::new(KEPT));
+        let got = kept.try_get_with(key, self.fetch(url, reach)).await;
         got.map_err(|error| (*error).clone())
     }
 
     async fn fetch(&self, url: &str, reach: Reach) -> Result<Arc<Document>, RegistryError> {
-        let wrong = |why: String| RegistryError::AiCatalog { url: url.to_owned(), why };
+        let unusable =
+            |why, is_ours| RegistryError::AiCatalog { url: url.to_owned(), why, is_ours };
+        let wrong = |why: String| unusable(why, false);
         let client = self.client(url, reach)?;
-        let fetched = client.fetch(url, LIMITS).await.map_err(|error| wrong(error.to_string()))?;
+        let fetched = client.fetch(url, LIMITS).await;
+        let fetched = fetched.map_err(|error| unusable(error.to_string(), error.is_ours()))?;
         if !fetched.status.is_success() {
             return Err(wrong(format!("it answered with HTTP status {}", fetched.status.as_u16())));
         }

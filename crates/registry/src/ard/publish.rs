@@ -51,6 +51,16 @@ impl Published {
         Self { index, public_url, urn }
     }
 
+    /// Whether the same is published of two moments of a directory, as far as that can be told without going through
+    /// all of it: also when more was seen of agents meanwhile.
+    #[must_use]
+    pub fn is_the_same(before: &Index, now: &Index) -> bool {
+        std::ptr::eq(before, now)
+            || now.changed_since(before).is_some_and(|changed| {
+                changed.into_iter().all(|(was, is)| is_public(was) == is_public(is))
+            })
+    }
+
     /// The catalog, or one of its parts, counted from 1; nothing when there is no such part.
     #[must_use]
     pub fn catalog(&self, part: Option<usize>) -> Option<Value> {

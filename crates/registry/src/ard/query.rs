@@ -1,11 +1,11 @@
 //! What others ask the directory: the search and the list of Agentic Resource Discovery.
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{Published, document::clipped};
-use crate::{Facet, Filter, Position, Query};
+use crate::{Facet, Filter, Position, Query, of_page_token, to_page_token};
 
 /// The most entries of one page.
 const MOST: usize = 100;
@@ -43,12 +43,28 @@ pub struct SearchRequest {
 
 /// Text and conditions.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
 pub struct SearchQuery {
     /// The need in words.
     pub text: String,
     /// Values by the member of an entry; one of several is enough, and every member has to fit.
-    #[serde(default)]
     pub filter: Map<String, Value>,
+}
+
+impl TryFrom<Map<String, Value>> for SearchQuery {
+    type Error = &'static str;
+
+    fn try_from(mut members: Map<String, Value>) -> Result<Self, Self::Error> {
+        let Some(Value::String(text)) = members.remove("text") else {
+            return Err("`query.text` has to be a text");
+        };
+        let filter = match members.remove("filter") {
+            None => Map::new(),
+            Some(Value::Object(filter)) => filter,
+            Some(_) => return Err("`query.filter` has to be an object"),
+        };
+        Ok(Self { text, filter })
+    }
 }
 
 /// Whether other directories are asked.
@@ -127,7 +143,7 @@ impl Published {
             answer["referrals"] = json!([]);
         }
         if let Some(Position { score, name }) = found.next {
-            answer["pageToken"] = json!(write_token(&Token { best, score, name }));
+            answer["pageToken"] = json!(to_page_token(&Token { best, score, name }));
         }
         Ok(answer)
     }
@@ -175,7 +191,7 @@ impl Published {
         let page = agents.iter().skip(from).take(size).map(|agent| self.entry(agent));
         let mut answer = json!({ "items": page.collect::<Vec<_>>(), "total": agents.len() });
         if from.saturating_add(size) < agents.len() {
-            answer["pageToken"] = json!(write_token(&(from + size)));
+            answer["pageToken"] = json!(to_page_token(&(from + size)));
         }
         Ok(answer)
     }
@@ -268,14 +284,8 @@ fn percent(score: f32, best: f32) -> u8 {
     share.clamp(0.0, 100.0).round() as u8
 }
 
-fn write_token<T: Serialize>(token: &T) -> String {
-    URL_SAFE_NO_PAD.encode(serde_json::to_vec(token).expect("a token has only text keys"))
-}
-
-fn read_token<T: for<'a> Deserialize<'a>>(token: &str) -> Result<T, QueryError> {
-    let bytes = URL_SAFE_NO_PAD.decode(token).ok();
-    bytes
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+fn read_token<T: DeserializeOwned>(token: &str) -> Result<T, QueryError> {
+    of_page_token(token)
         .ok_or_else(|| wrong("`pageToken` is none that was given here; begin anew without it"))
 }
 

@@ -167,6 +167,7 @@ pub(crate) async fn one_of(
     walk.walked.agents.into_iter().find(is_it).ok_or_else(|| RegistryError::AiCatalog {
         url: url.to_owned(),
         why: format!("it lists no agent `{}`", super::document::clipped(identifier)),
+        is_ours: false,
     })
 }
 

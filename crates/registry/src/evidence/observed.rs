@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use store::{AccountId, Expect, Row, Table, Tags, Write};
 
-use super::Tier;
-use crate::RegistryError;
+use super::{Grounds, Tier};
+use crate::{CardDigest, RegistryError};
 
 /// Where the results of probes are kept, a row for each agent.
 pub(crate) const EVIDENCE: Table = Table::new("agent_evidence");
@@ -35,6 +35,12 @@ pub struct Probed {
     pub shortfalls: Vec<Shortfall>,
     /// How long the probe took.
     pub took: Duration,
+    /// The card it is of; unknown for those that earlier versions of Convoke made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<CardDigest>,
+    /// Why it measured nothing, when the reason is on this side: then it says nothing of the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmeasured: Option<String>,
 }
 
 /// One thing a probe expected and did not find.
@@ -93,6 +99,12 @@ pub struct Work {
     pub error: Option<String>,
     /// How long it took.
     pub took: Duration,
+    /// The card that the run was planned with; unknown for those that earlier versions of Convoke made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<CardDigest>,
+    /// Whether it failed for a reason on this side: then it says nothing of the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unmeasured: bool,
 }
 
 /// Everything that is kept of what was observed of one agent.
@@ -101,6 +113,8 @@ pub(crate) struct Observed {
     pub(crate) probes: Probes,
     /// Oldest first.
     pub(crate) work: VecDeque<Work>,
+    /// The newest work that says nothing of the agent: kept apart, so that none that does is dropped for it.
+    pub(crate) unmeasured: Option<Work>,
 }
 
 /// The results of probes: what is kept in one row.
@@ -116,15 +130,26 @@ pub(crate) struct Probes {
 
 impl Probes {
     /// Adds the newest result.
-    pub(crate) fn add(&mut self, probed: Probed) {
+    pub(crate) fn add(&mut self, probed: Probed, grounds: &Grounds) {
         self.v = 1;
-        if self.recent.back().is_none_or(|last| last.tier != probed.tier) {
+        // Of those that say nothing in a row the newest is enough, so that they do not displace the others.
+        if self.recent.back().is_some_and(|last| last.unmeasured.is_some()) {
+            self.recent.pop_back();
+        }
+        let is_measured = probed.unmeasured.is_none();
+        let goes_on = |last: &Probed| last.tier == probed.tier && grounds.count(last.card, last.at);
+        if is_measured && !self.measured().next_back().is_some_and(goes_on) {
             self.since = probed.at;
         }
         self.recent.push_back(probed);
         while self.recent.len() > MOST_PROBES {
             self.recent.pop_front();
         }
+    }
+
+    /// Those that say something of the agent, oldest first.
+    pub(crate) fn measured(&self) -> impl DoubleEndedIterator<Item = &Probed> {
+        self.recent.iter().filter(|probed| probed.unmeasured.is_none())
     }
 
     pub(crate) fn of_row(row: &Row) -> Result<Self, RegistryError> {
@@ -156,14 +181,24 @@ impl Work {
     /// The write that keeps it in place of the oldest.
     pub(crate) fn write(&self, account: &AccountId, name: &str) -> Write {
         let value = serde_json::to_vec(self).expect("an outcome has only text keys");
-        put(account, OUTCOMES, slot(name, self.number), self.at.to_string(), value)
+        let key = if self.is_unmeasured { unmeasured(name) } else { slot(name, self.number) };
+        put(account, OUTCOMES, key, self.at.to_string(), value)
     }
 }
 
 impl Observed {
-    /// Adds the outcome of the newest work.
+    /// Adds the outcome of work that ended, unless it is known.
     pub(crate) fn add_work(&mut self, work: Work) {
-        self.work.push_back(work);
+        if work.is_unmeasured {
+            if self.unmeasured.as_ref().is_none_or(|last| last.at <= work.at) {
+                self.unmeasured = Some(work);
+            }
+            return;
+        }
+        match self.work.binary_search_by_key(&work.number, |known| known.number) {
+            Ok(at) => self.work[at] = work,
+            Err(at) => self.work.insert(at, work),
+        }
         while self.work.len() as u64 > MOST_OUTCOMES {
             self.work.pop_front();
         }
@@ -172,8 +207,8 @@ impl Observed {
 
 /// The writes that forget all work of an agent.
 pub(crate) fn forget_outcomes(account: &AccountId, name: &str) -> impl Iterator<Item = Write> {
-    let key = |number| slot(name, number);
-    (0..MOST_OUTCOMES).map(key).map(|key| Write::Delete {
+    let slots = (0..MOST_OUTCOMES).map(|number| slot(name, number));
+    slots.chain([unmeasured(name)]).map(|key| Write::Delete {
         account: account.clone(),
         table: OUTCOMES,
         key,
@@ -184,6 +219,11 @@ pub(crate) fn forget_outcomes(account: &AccountId, name: &str) -> impl Iterator<
 /// One of the places that the outcomes of an agent take in turn.
 fn slot(name: &str, number: u64) -> String {
     format!("{name}/{:02}", number % MOST_OUTCOMES)
+}
+
+/// The place of the newest outcome that says nothing of its agent.
+fn unmeasured(name: &str) -> String {
+    format!("{name}/unmeasured")
 }
 
 fn put(account: &AccountId, table: Table, key: String, sort: String, value: Vec<u8>) -> Write {

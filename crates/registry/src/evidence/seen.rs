@@ -5,11 +5,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::Tier;
 use super::observed::{Observed, Probed, Work};
+use super::{Grounds, Tier};
 
 /// After how many failures in a row an agent's work no longer proves it.
 pub const FAILURES: usize = 3;
+
+/// Why nothing counts that was seen of an agent whose card is another now.
+const VOID: &str = "its card changed in a breaking way or moved, and what was seen of the former one counts no more";
 
 /// What is known of an agent at a moment, and since when, and why.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -33,6 +36,9 @@ pub struct Seen {
     /// How it did at each skill in our runs.
     #[serde(skip)]
     pub services: Vec<Service>,
+    /// Why the newest look measured nothing, for a reason on this side; it takes nothing from the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmeasured: Option<String>,
     /// When something of this may be different without another look.
     #[serde(skip)]
     pub(crate) holds_until: Timestamp,
@@ -55,7 +61,7 @@ impl Seen {
     /// What other accounts see of it: not why, which tells of runs.
     #[must_use]
     pub fn for_others(&self) -> Self {
-        Self { why: String::new(), services: Vec::new(), ..self.clone() }
+        Self { why: String::new(), services: Vec::new(), unmeasured: None, ..self.clone() }
     }
 
     /// How it stands, in a word for tables: the tier, with a mark when it is stale.
@@ -65,14 +71,43 @@ impl Seen {
         if self.is_stale { format!("{last} (stale)") } else { last.to_owned() }
     }
 
-    /// What follows from observations at a moment; nothing without any.
-    pub(crate) fn of(observed: &Observed, now: Timestamp) -> Option<Self> {
+    /// What follows at a moment from those observations that count; nothing when there are none at all.
+    pub(crate) fn of(observed: &Observed, grounds: &Grounds, now: Timestamp) -> Option<Self> {
+        let looks = in_order(observed);
+        let newest = looks.last()?;
         let mut tale = Tale::default();
-        for look in in_order(observed) {
-            tale.take(look);
+        for look in looks.iter().filter(|look| look.counts(grounds)) {
+            tale.take(*look);
         }
-        let seen = tale.end(observed.probes.since, now)?;
-        Some(Self { services: services(observed), ..seen })
+        let seen = tale.end(observed.probes.since, now);
+        let seen = seen.unwrap_or_else(|| Self::nothing(&looks, newest, grounds));
+        Some(Self {
+            unmeasured: newest.unmeasured(),
+            services: services(observed, grounds),
+            ..seen
+        })
+    }
+
+    /// What is known of an agent when no look at it counts.
+    fn nothing(looks: &[Look<'_>], newest: &Look<'_>, grounds: &Grounds) -> Self {
+        let former = looks.iter().rfind(|look| look.unmeasured().is_none());
+        let (at, since, why) = match former {
+            Some(former) => (former.at(), grounds.since.max(former.at()), VOID),
+            None => (newest.at(), newest.at(), "nothing of it was measured yet"),
+        };
+        Self {
+            tier: None,
+            last: None,
+            was: None,
+            since,
+            why: why.to_owned(),
+            at,
+            fresh_until: at,
+            is_stale: false,
+            unmeasured: None,
+            services: Vec::new(),
+            holds_until: Timestamp::MAX,
+        }
     }
 }
 
@@ -87,14 +122,20 @@ impl fmt::Display for Seen {
         if self.is_stale {
             write!(f, ", stale since {}", time(self.fresh_until))?;
         }
-        if self.why.is_empty() { Ok(()) } else { write!(f, ": {}", self.why) }
+        if !self.why.is_empty() {
+            write!(f, ": {}", self.why)?;
+        }
+        match &self.unmeasured {
+            Some(why) => write!(f, "; {why}"),
+            None => Ok(()),
+        }
     }
 }
 
-/// How the agent did at each skill.
-pub(super) fn services(observed: &Observed) -> Vec<Service> {
+/// How the agent did at each skill, as far as that counts.
+pub(super) fn services(observed: &Observed, grounds: &Grounds) -> Vec<Service> {
     let mut by_skill: BTreeMap<Option<&str>, Vec<&Work>> = BTreeMap::new();
-    for work in &observed.work {
+    for work in observed.work.iter().filter(|work| grounds.count(work.card, work.at)) {
         by_skill.entry(work.skill.as_deref()).or_default().push(work);
     }
     let service = |(skill, works): (Option<&str>, Vec<&Work>)| {
@@ -120,7 +161,8 @@ enum Look<'a> {
 
 fn in_order(observed: &Observed) -> Vec<Look<'_>> {
     let probes = observed.probes.recent.iter().map(Look::Probe);
-    let mut looks: Vec<_> = probes.chain(observed.work.iter().map(Look::Work)).collect();
+    let work = observed.work.iter().chain(&observed.unmeasured).map(Look::Work);
+    let mut looks: Vec<_> = probes.chain(work).collect();
     looks.sort_by_key(Look::at);
     looks
 }
@@ -131,6 +173,29 @@ impl Look<'_> {
             Self::Probe(probed) => probed.at,
             Self::Work(work) => work.at,
         }
+    }
+
+    /// Whether it says something of the agent as its card is now.
+    fn counts(&self, grounds: &Grounds) -> bool {
+        let card = match self {
+            Self::Probe(probed) => probed.card,
+            Self::Work(work) => work.card,
+        };
+        self.unmeasured().is_none() && grounds.count(card, self.at())
+    }
+
+    /// Why it measured nothing, if it did not.
+    fn unmeasured(&self) -> Option<String> {
+        let why = match self {
+            Self::Probe(probed) => probed.unmeasured.clone(),
+            Self::Work(work) if work.is_unmeasured => {
+                let why = work.error.as_deref().unwrap_or_default();
+                Some(format!("step `{}` of run {} failed with: {why}", work.step, work.run))
+            }
+            Self::Work(_) => None,
+        }?;
+        let at = self.at().strftime("%Y-%m-%d %H:%M:%SZ");
+        Some(format!("not measured at {at}: {why}"))
     }
 }
 
@@ -243,6 +308,7 @@ impl<'a> Tale<'a> {
         let fresh = (!is_stale && last.is_some()).then_some(fresh_until);
         let holds_until = fresh.into_iter().chain(counts_until).min().unwrap_or(Timestamp::MAX);
         let tier = last.filter(|_| !is_stale);
+        let unmeasured = None;
         Some(Seen {
             tier,
             last,
@@ -253,6 +319,7 @@ impl<'a> Tale<'a> {
             fresh_until,
             is_stale,
             services: Vec::new(),
+            unmeasured,
             holds_until,
         })
     }

@@ -5,7 +5,7 @@ use protocol::v1::{AgentCard, AgentSkill};
 use serde_json::json;
 
 use super::Index;
-use crate::{Agent, CardDigest, Field};
+use crate::{Agent, CardDigest, Curation, Facet, Field, Filter, Query};
 
 fn agent(name: &str, skill: &str, tags: &[&str]) -> Agent {
     let skill = AgentSkill {
@@ -156,4 +156,86 @@ fn a_large_directory_is_not_searched_through_for_a_selector() {
     }
     // A scan of 20,000 agents for each of the 4,000 questions would take minutes here.
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+}
+
+/// The same agent, approved or not, and with another priority so that it is another version.
+fn standing(agent: &Agent, curation: Curation) -> Arc<Agent> {
+    Arc::new(Agent { curation, decided: curation, ..agent.clone() })
+}
+
+fn shown(index: &Index) -> Vec<(String, Curation)> {
+    index.iter().map(|agent| (agent.name.clone(), agent.curation)).collect()
+}
+
+#[test]
+fn what_is_derived_of_an_index_follows_a_change_without_being_made_anew() {
+    let named = |n: usize, is_public| {
+        let agent = agent(&format!("a{n:04}"), "work", &["work"]);
+        Arc::new(Agent { is_public, ..agent })
+    };
+    let home = Index::new((0..1200).map(|n| named(n, n % 2 == 0)));
+    let own = Index::new([named(4, false), named(5, false)]);
+    let (public, merged) = (home.public(), own.over(&home.public()));
+    let suspended = |name: &str| standing(home.by_name(name).unwrap(), Curation::Suspended);
+    // A public one, one that is not, and a public one that is hidden by the account's own.
+    let changed = ["a0600", "a0601", "a0004"].map(suspended);
+    let after = home.replacing(changed).unwrap();
+    assert_eq!(after.changed_since(&home).unwrap().len(), 3);
+    let public_after = after.public_since(&home, &public);
+    assert_eq!(shown(&public_after), shown(&after.public()));
+    assert_eq!(public_after.changed_since(&public).map(|it| it.len()), Some(2), "not made anew");
+    let own_after = own.replacing([standing(own.by_name("a0005").unwrap(), Curation::Rejected)]);
+    let own_after = own_after.unwrap();
+    let merged_after = own_after.over_since(&public_after, [&own, &public, &merged]);
+    assert_eq!(shown(&merged_after), shown(&own_after.over(&public_after)));
+    assert_eq!(merged_after.changed_since(&merged).map(|it| it.len()), Some(2), "not made anew");
+
+    let more = Index::new((0..1201).map(|n| named(n, n % 2 == 0)));
+    assert!(more.changed_since(&home).is_none());
+    assert_eq!(shown(&more.public_since(&home, &public)), shown(&more.public()));
+    let under = [&own, &public, &merged];
+    assert_eq!(shown(&own.over_since(&more.public(), under)), shown(&own.over(&more.public())));
+}
+
+#[test]
+fn another_version_of_an_agent_costs_its_way_in_the_tree() {
+    for (size, limbs) in [(1, 1), (32, 1), (33, 2), (1024, 2), (1025, 3), (40_000, 4)] {
+        let template = agent("x", "work", &[]);
+        let named = |n: usize| Arc::new(Agent { name: format!("a{n:06}"), ..template.clone() });
+        let index = Index::new((0..size).map(named));
+        assert_eq!(index.len(), size);
+        assert!(index.iter().map(|it| &it.name).is_sorted());
+        for at in [0, size / 2, size - 1] {
+            let name = format!("a{at:06}");
+            let before = index.fitting(&name, &[]).expect("it is there");
+            let after = index.replacing([standing(before, Curation::Rejected)]).unwrap();
+            assert_eq!(after.own_limbs(&index), limbs, "{at} of {size}");
+            assert_eq!(after.fitting(&name, &[]).unwrap().curation, Curation::Rejected);
+            let rejected = Filter::one(Facet::State, "rejected");
+            let found = after.find(&Query { filters: vec![rejected], ..Query::default() });
+            assert_eq!(found.hits.len(), 1);
+            assert_eq!(found.hits[0].agent.name, name);
+        }
+        assert!(index.fitting("b", &[]).is_none() && index.fitting("a", &[]).is_none());
+    }
+}
+
+#[test]
+fn an_index_knows_how_long_it_holds_and_which_agents_do_no_more() {
+    let at = |second: i64| jiff::Timestamp::from_second(second).unwrap();
+    let named = |n: i64| {
+        let agent = agent(&format!("a{n:04}"), "work", &[]);
+        Arc::new(Agent { review_by: Some(at(n + 10)), ..agent })
+    };
+    let index = Index::new((0..2000).map(named));
+    assert_eq!(index.holds_until(), at(10));
+    let over: Vec<&str> = index.over_at(at(12)).iter().map(|agent| agent.name.as_str()).collect();
+    assert_eq!(over, ["a0000", "a0001", "a0002"]);
+    let aged = index.over_at(at(12)).into_iter();
+    let aged = aged.map(|agent| Arc::new(Agent::clone(agent).at(at(12), None)));
+    let after = index.replacing(aged).unwrap();
+    assert_eq!(after.holds_until(), at(13));
+    assert_eq!(after.by_name("a0002").unwrap().curation, Curation::Proposed);
+    assert_eq!(after.by_name("a0003").unwrap().curation, Curation::Approved);
+    assert_eq!(Index::default().holds_until(), jiff::Timestamp::MAX);
 }

@@ -102,7 +102,7 @@ pub(super) async fn read(
     if text.len() > protocol::card::MAX_BYTES {
         let limit = protocol::card::MAX_BYTES;
         let why = format!("the card of `{}` is larger than {limit} bytes", found.label);
-        return Err(RegistryError::AiCatalog { url: url.clone(), why });
+        return Err(RegistryError::AiCatalog { url: url.clone(), why, is_ours: false });
     }
     let card = protocol::card::read(raw)?;
     Ok(Wanted {

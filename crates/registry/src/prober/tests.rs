@@ -7,11 +7,10 @@ use protocol::outbound::Policy;
 use serde_json::{Value, json};
 use store::{OpenOptions, SqliteStore};
 use tempfile::TempDir;
-use tokio::task;
 
-use super::rounds::{PER_HOST, Rounds, SETTLING, Waiting};
+use super::rounds::{PER_HOST, SETTLING};
 use super::*;
-use crate::{ApplyOptions, Decision};
+use crate::{ApplyOptions, Curation, Decision};
 
 fn decision(at: Timestamp) -> Decision {
     Decision { who: "ada".into(), why: String::new(), at }
@@ -56,12 +55,6 @@ async fn rounds(cards: &[Value], settings: EvidenceSettings) -> (TempDir, Rounds
     (folder, Rounds::new(Prober::new(registry, keyrings, outbound, settings)))
 }
 
-/// All agents of a directory.
-fn waiting(prober: &Prober) -> Vec<Waiting> {
-    let all = prober.registry.list().into_iter();
-    all.map(|agent| Waiting { prober: prober.clone(), agent }).collect()
-}
-
 /// Five agents, each at a port that nobody listens on.
 fn apart() -> Vec<Value> {
     (1..=5).map(|n| card(&format!("a{n}"), &format!("http://127.0.0.1:{n}/"))).collect()
@@ -70,7 +63,14 @@ fn apart() -> Vec<Value> {
 fn result(at: Timestamp, tier: Option<Tier>) -> Probed {
     let fresh_until = at + SignedDuration::from_hours(1);
     let (is_silent, shortfalls, took) = (tier.is_none(), Vec::new(), Duration::ZERO);
-    Probed { at, fresh_until, tier, is_silent, shortfalls, took }
+    let (card, unmeasured) = (None, None);
+    Probed { at, fresh_until, tier, is_silent, shortfalls, took, card, unmeasured }
+}
+
+/// The same of an agent of a directory, by its present card.
+fn result_of(registry: &Registry, name: &str, tier: Option<Tier>) -> Probed {
+    let card = Some(registry.get(name).unwrap().digest);
+    Probed { card, ..result(Timestamp::now(), tier) }
 }
 
 const INTERVAL: Duration = Duration::from_secs(100);
@@ -79,19 +79,28 @@ const INTERVAL: Duration = Duration::from_secs(100);
 async fn no_more_are_probed_at_once_than_the_settings_and_their_hosts_allow() {
     let settings = EvidenceSettings { at_once: 3, ..EvidenceSettings::default() };
     let (_folder, mut rounds) = rounds(&apart(), settings).await;
-    rounds.waiting = waiting(&rounds.prober);
+    rounds.want(&rounds.prober.registry.list());
     rounds.start();
-    assert_eq!((rounds.running.len(), rounds.waiting.len()), (3, 2));
+    assert_eq!((rounds.under_way(), rounds.waiting().len()), (3, 2));
     rounds.end_one().await.unwrap();
     rounds.start();
-    assert_eq!((rounds.running.len(), rounds.waiting.len()), (3, 1));
+    assert_eq!((rounds.under_way(), rounds.waiting().len()), (3, 1));
 
     let at_one: Vec<Value> =
         (1..=5).map(|n| card(&format!("a{n}"), &format!("http://127.0.0.1:1/{n}"))).collect();
     let (_folder, mut rounds) = self::rounds(&at_one, settings).await;
-    rounds.waiting = waiting(&rounds.prober);
+    rounds.want(&rounds.prober.registry.list());
     rounds.start();
-    assert_eq!((rounds.running.len(), rounds.waiting.len()), (PER_HOST, 3));
+    assert_eq!((rounds.under_way(), rounds.waiting().len()), (PER_HOST, 3));
+    while !rounds.are_over() {
+        rounds.end_one().await.unwrap();
+        rounds.start();
+        assert!(rounds.under_way() <= PER_HOST);
+    }
+    assert!(
+        rounds.prober.registry.list().iter().all(|agent| agent.seen.is_some()),
+        "all had a turn"
+    );
 }
 
 #[tokio::test]
@@ -140,11 +149,40 @@ async fn what_is_out_of_use_is_not_probed_by_itself() {
     assert_eq!(rounds.prober.watched(), ["a2", "a3", "a4", "a5"]);
     let now = Timestamp::now();
     rounds.find_due(INTERVAL, now);
-    assert!(rounds.waiting.is_empty(), "a start is not a burst");
+    assert!(rounds.waiting().is_empty(), "a start is not a burst");
     rounds.find_due(INTERVAL, now + SignedDuration::from_secs(31));
-    let mut due: Vec<&str> = rounds.waiting.iter().map(|it| it.agent.name.as_str()).collect();
-    due.sort_unstable();
-    assert_eq!(due, ["a2", "a3", "a4", "a5"]);
+    assert_eq!(rounds.waiting(), ["a2", "a3", "a4", "a5"]);
+    registry.transition("a3", Curation::Suspended, &by).await.unwrap();
+    registry.transition("a1", Curation::Proposed, &by).await.unwrap();
+    registry.remove("a4").await.unwrap();
+    rounds.find_due(INTERVAL, now + SignedDuration::from_secs(90));
+    rounds.find_due(INTERVAL, now + SignedDuration::from_secs(121));
+    assert_eq!(rounds.waiting(), ["a1", "a2", "a5"], "as the directory is now");
+}
+
+#[tokio::test]
+async fn what_comes_of_a_probe_costs_the_same_in_a_directory_of_any_size() {
+    let mut costs = Vec::new();
+    for size in [10, 1500] {
+        let cards: Vec<Value> =
+            (0..size).map(|n| card(&format!("a{n}"), &format!("http://127.0.0.1:1/{n}"))).collect();
+        let (_folder, mut rounds) = rounds(&cards, EvidenceSettings::default()).await;
+        let registry = Arc::clone(&rounds.prober.registry);
+        let now = Timestamp::now();
+        assert_eq!(rounds.find_due(INTERVAL, now), size, "all are planned at the start");
+        assert_eq!(rounds.find_due(INTERVAL, now), 0, "and then left alone");
+        let before = registry.index();
+        let probed = result_of(&registry, "a7", Some(Tier::Conformant));
+        registry.keep_probe("a7", probed).await.unwrap();
+        let after = registry.index();
+        assert_eq!(rounds.find_due(INTERVAL, now), 1, "the one that was probed");
+        let changed = after.changed_since(&before).expect("nothing else is different");
+        let names: Vec<&str> = changed.iter().map(|(_, now)| now.name.as_str()).collect();
+        assert_eq!(names, ["a7"]);
+        costs.push(after.own_limbs(&before));
+    }
+    // A leaf in a small directory; in one of more than a thousand agents the two branches above it as well.
+    assert_eq!(costs, [1, 3]);
 }
 
 #[tokio::test]
@@ -153,10 +191,10 @@ async fn what_was_seen_is_kept_and_goes_with_its_agent() {
     let registry = &rounds.prober.registry;
     let seen = registry.seen("a1");
     assert_eq!(seen, None);
-    let probed = result(Timestamp::now(), Some(Tier::Conformant));
-    for name in ["a1", "a2"] {
-        registry.keep_probe(name, probed.clone()).await.unwrap();
-    }
+    let probed = result_of(registry, "a1", Some(Tier::Conformant));
+    registry.keep_probe("a1", probed.clone()).await.unwrap();
+    let other = result_of(registry, "a2", Some(Tier::Conformant));
+    registry.keep_probe("a2", other).await.unwrap();
     assert_eq!(registry.get("a1").unwrap().tier, Some(Tier::Conformant));
     registry.reload().await.unwrap();
     assert_eq!(registry.get("a1").unwrap().tier, Some(Tier::Conformant), "it was stored");
@@ -177,16 +215,15 @@ async fn what_was_seen_is_kept_and_goes_with_its_agent() {
 async fn an_index_takes_away_what_is_stale_without_being_told() {
     let (_folder, rounds) = rounds(&apart(), EvidenceSettings::default()).await;
     let registry = &rounds.prober.registry;
-    let at = Timestamp::now();
-    let fresh_until = at + SignedDuration::from_millis(1500);
-    let probed = Probed { fresh_until, ..result(at, Some(Tier::Conformant)) };
+    let fresh_until = Timestamp::now() + SignedDuration::from_millis(1500);
+    let probed = Probed { fresh_until, ..result_of(registry, "a1", Some(Tier::Conformant)) };
     registry.keep_probe("a1", probed).await.unwrap();
     let before = registry.index();
     assert_eq!(before.by_name("a1").unwrap().tier, Some(Tier::Conformant));
     let deadline = Instant::now() + Duration::from_secs(60);
     while registry.get("a1").unwrap().tier.is_some() {
         assert!(Instant::now() < deadline, "it stays");
-        task::yield_now().await;
+        tokio::task::yield_now().await;
     }
     let seen = registry.get("a1").unwrap().seen.clone().unwrap();
     assert_eq!((seen.last, seen.is_stale), (Some(Tier::Conformant), true));
@@ -200,6 +237,62 @@ async fn an_agent_of_a_file_is_gone_when_nobody_answers() {
     let seen = seen[0].1.clone().unwrap();
     assert_eq!(seen.tier, None);
     assert!(seen.why.contains("cannot be reached"), "{seen}");
+}
+
+#[tokio::test]
+async fn what_our_own_rules_keep_us_from_asking_is_not_measured() {
+    let (_folder, rounds) = rounds(&apart()[..1], EvidenceSettings::default()).await;
+    let registry = Arc::clone(&rounds.prober.registry);
+    registry.keep_probe("a1", result_of(&registry, "a1", Some(Tier::Conformant))).await.unwrap();
+    // It may not call this machine.
+    let strict = Outbound::new(Policy::default()).unwrap();
+    let keyrings = Keyrings::new(Arc::clone(&registry), strict.clone(), Vault::none());
+    let settings = EvidenceSettings::default();
+    let prober = Prober::new(Arc::clone(&registry), keyrings, strict, settings);
+    let seen = prober.probe_all(&["a1".to_owned()]).await.unwrap();
+    let seen = seen[0].1.clone().unwrap();
+    assert_eq!(seen.tier, Some(Tier::Conformant), "it was not asked: {seen}");
+    let why = seen.unmeasured.clone().unwrap();
+    assert!(why.contains("loopback address and not allowed"), "{why}");
+    let kept = registry.probes("a1").pop().unwrap();
+    assert!(kept.unmeasured.is_some() && kept.shortfalls.is_empty(), "{kept:?}");
+    assert_eq!(registry.ledger().misses("a1"), 0, "and it is not tried less often for it");
+}
+
+#[tokio::test]
+async fn a_probe_that_breaks_down_says_nothing_of_the_agent() {
+    let (_folder, mut rounds) = rounds(&apart()[..1], EvidenceSettings::default()).await;
+    let registry = Arc::clone(&rounds.prober.registry);
+    registry.keep_probe("a1", result_of(&registry, "a1", Some(Tier::Conformant))).await.unwrap();
+    rounds.break_down("a1");
+    rounds.end_one().await.unwrap();
+    let seen = registry.seen("a1").unwrap();
+    assert_eq!(seen.tier, Some(Tier::Conformant));
+    assert!(seen.unmeasured.as_ref().unwrap().contains("the probe broke down"), "{seen}");
+}
+
+#[tokio::test]
+async fn an_agent_whose_secret_is_missing_is_not_measured() {
+    let (_folder, store) = store();
+    let registry = Arc::new(open(&store, "me").await);
+    let mut card = card("a1", "http://127.0.0.1:1/");
+    card["securitySchemes"] =
+        json!({"key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}}});
+    card["securityRequirements"] = json!([{"schemes": {"key": {"list": []}}}]);
+    let credentials = json!([{"api_key": {"env": "CONVOKE_TEST_NO_SUCH_SECRET"}}]);
+    let catalog = json!({"agents": [{"card": card, "credentials": credentials}]});
+    let source = Source::new("catalog.yaml", &catalog.to_string());
+    let options = ApplyOptions { approve: true, dry_run: false, by: decision(Timestamp::now()) };
+    assert!(registry.add_file(source, &options).await.unwrap().is_complete());
+    registry.keep_probe("a1", result_of(&registry, "a1", Some(Tier::Conformant))).await.unwrap();
+    let outbound = Outbound::new(Policy::loopback()).unwrap();
+    let keyrings = Keyrings::new(Arc::clone(&registry), outbound.clone(), Vault::none());
+    let prober =
+        Prober::new(Arc::clone(&registry), keyrings, outbound, EvidenceSettings::default());
+    let seen = prober.probe_all(&["a1".to_owned()]).await.unwrap();
+    let seen = seen[0].1.clone().unwrap();
+    assert_eq!(seen.tier, Some(Tier::Conformant), "{seen}");
+    assert!(seen.unmeasured.as_ref().unwrap().contains("CONVOKE_TEST_NO_SUCH_SECRET"), "{seen}");
 }
 
 #[tokio::test]
@@ -238,9 +331,9 @@ async fn agents_of_all_accounts_are_probed_within_one_budget_for_each_host() {
     let later = Timestamp::now() + SignedDuration::from_secs(31);
     rounds.find_due(INTERVAL, Timestamp::now());
     rounds.find_due(INTERVAL, later);
-    assert_eq!(rounds.waiting.len(), 4);
+    assert_eq!(rounds.waiting().len(), 4);
     rounds.start();
-    assert_eq!((rounds.running.len(), rounds.waiting.len()), (PER_HOST + 1, 1));
+    assert_eq!((rounds.under_way(), rounds.waiting().len()), (PER_HOST + 1, 1));
     while rounds.are_under_way() {
         rounds.end_one().await.unwrap();
         rounds.start();
@@ -255,7 +348,7 @@ async fn agents_of_all_accounts_are_probed_within_one_budget_for_each_host() {
     // What an account has no more is let go of.
     rounds.join(vec![ada]);
     rounds.find_due(INTERVAL, later + SignedDuration::from_hours(1));
-    assert_eq!(rounds.waiting.len(), 3);
+    assert_eq!(rounds.waiting().len(), 3);
 }
 
 /// An agent that does to a Message what its text says, and all else as it should; and what it was sent.

@@ -1,50 +1,53 @@
 //! What is decided about agents: by a person, by the rules, by the calendar.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
 
 use jiff::Timestamp;
-use store::{Batch, Expect, Tags, Write};
+use store::{AccountId, Expect, Row, Tags, Version, Write};
 
 use super::{Registry, TRIES};
 use crate::agent::fold;
 use crate::apply::Change;
 use crate::policy::{DIRECTORY, POLICY};
-use crate::record::{Record, Stored};
-use crate::{Curation, Decision, Policy, RegistryError};
+use crate::record::{AGENTS, Record, Stored};
+use crate::{Agent, CardDigest, Curation, Decision, Policy, RegistryError, Trust};
 
 impl Registry {
     /// Moves an agent to another standing; a move to where it stands already changes nothing.
     ///
     /// # Errors
-    /// [`RegistryError::UnknownAgent`], [`RegistryError::Transition`], [`RegistryError::Store`],
-    /// [`RegistryError::Contended`].
+    /// Those of [`Registry::decide`].
     pub async fn transition(
         &self,
         name: &str,
         to: Curation,
         by: &Decision,
     ) -> Result<Record, RegistryError> {
-        let policy = self.policy();
-        self.change(name, |record| {
-            let moved = record.move_to(to, by.clone(), &policy);
-            moved.map_err(|cause| RegistryError::Transition { name: record.name.clone(), cause })
-        })
-        .await
+        self.decide(name, to, by, None).await
     }
 
-    /// Says by when an approval has to be reviewed, or that it has not to be.
+    /// Moves an agent to another standing, and says by when an approval has to be reviewed, in one go. Without that
+    /// day the policy says it; for other decisions it means nothing.
     ///
     /// # Errors
-    /// [`RegistryError::UnknownAgent`], [`RegistryError::Store`], [`RegistryError::Contended`].
-    pub async fn review_by(
+    /// [`RegistryError::UnknownAgent`], [`RegistryError::Transition`], [`RegistryError::Store`],
+    /// [`RegistryError::Contended`].
+    pub async fn decide(
         &self,
         name: &str,
-        when: Option<Timestamp>,
+        to: Curation,
+        by: &Decision,
+        review_by: Option<Timestamp>,
     ) -> Result<Record, RegistryError> {
-        self.change(name, |record| {
-            record.review_by = when;
-            Ok(true)
+        self.change(name, |record, policy| {
+            let moved = record.move_to(to, by.clone(), policy);
+            let moved = moved
+                .map_err(|cause| RegistryError::Transition { name: record.name.clone(), cause })?;
+            let due = review_by.filter(|_| to == Curation::Approved).or(record.review_by);
+            let was = std::mem::replace(&mut record.review_by, due);
+            Ok(moved || was != due)
         })
         .await
     }
@@ -54,7 +57,7 @@ impl Registry {
     /// # Errors
     /// [`RegistryError::UnknownAgent`], [`RegistryError::Store`], [`RegistryError::Contended`].
     pub async fn publish(&self, name: &str, is_public: bool) -> Result<Record, RegistryError> {
-        self.change(name, |record| {
+        self.change(name, |record, _| {
             let before = std::mem::replace(&mut record.details.public, is_public);
             Ok(before != is_public)
         })
@@ -71,7 +74,7 @@ impl Registry {
         added: &[String],
         removed: &[String],
     ) -> Result<Record, RegistryError> {
-        self.change(name, |record| {
+        self.change(name, |record, _| {
             let tags = &mut record.details.tags;
             let before = tags.clone();
             let gone: HashSet<String> = removed.iter().map(|tag| fold(tag)).collect();
@@ -87,16 +90,19 @@ impl Registry {
         .await
     }
 
-    /// Changes the record of one agent; nothing is written when `decide` says that nothing changed.
+    /// Changes the record of one agent, by the rules that are in force; nothing is written when `decide` says that
+    /// nothing changed. An approval that is over is taken back first.
     pub(super) async fn change(
         &self,
         name: &str,
-        decide: impl Fn(&mut Record) -> Result<bool, RegistryError>,
+        decide: impl Fn(&mut Record, &Policy) -> Result<bool, RegistryError>,
     ) -> Result<Record, RegistryError> {
         let _only = self.changing.lock().await;
         for _ in 0..TRIES {
+            let policy = self.policy_now().await?;
             let Stored { mut record, version } = self.stored(name).await?;
-            if !decide(&mut record)? {
+            let is_over = record.expire(Timestamp::now());
+            if !decide(&mut record, &policy)? && !is_over {
                 return Ok(record);
             }
             let change = Change::Put(Box::new(record.clone()), Expect::Version(version));
@@ -110,10 +116,10 @@ impl Registry {
     /// The rules of the directory.
     #[must_use]
     pub fn policy(&self) -> Arc<Policy> {
-        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner).policy)
     }
 
-    /// Gives the directory other rules, and decides by them about every agent that waits. Cards
+    /// Gives the directory other rules, and decides by them about every agent that waits, in one go. Cards
     /// are checked against the keys they pin. Returns the names of the agents whose standing or
     /// signer is another now.
     ///
@@ -124,19 +130,20 @@ impl Registry {
         policy: Policy,
         at: Timestamp,
     ) -> Result<Vec<String>, RegistryError> {
-        let value = serde_json::to_vec(&policy).expect("a policy has only text keys");
-        let put = Write::Put {
-            account: self.account.clone(),
-            table: DIRECTORY,
-            key: POLICY.to_owned(),
-            sort: POLICY.to_owned(),
-            tags: Tags::default(),
-            value: value.into(),
-            expect: Expect::Any,
-        };
-        self.store.commit(Batch { fences: Vec::new(), writes: vec![put] }).await?;
-        self.reload().await?;
-        self.settle(at, true).await
+        let (policy, mut checked) = (Arc::new(policy), Checked::new());
+        for _ in 0..TRIES {
+            self.check_all(&policy, &mut checked).await?;
+            let _only = self.changing.lock().await;
+            // A card that came since it was read is checked before anybody has to wait for it.
+            let Some(changes) = self.judged(&policy, &checked, at).await? else { continue };
+            let write = policy_write(&self.account, &policy);
+            if self.commit_with(&changes, vec![write]).await? {
+                self.policy_now().await?;
+                self.reindex(|index, _| self.index_of(index.iter().cloned()));
+                return Ok(changes.iter().filter_map(name_of).collect());
+            }
+        }
+        Err(RegistryError::Contended)
     }
 
     /// Does what is due: approvals whose review is due are taken back, and what the rules approve is
@@ -145,25 +152,15 @@ impl Registry {
     /// # Errors
     /// [`RegistryError::Store`], [`RegistryError::Damaged`], [`RegistryError::Contended`].
     pub async fn review(&self, now: Timestamp) -> Result<Vec<String>, RegistryError> {
-        self.settle(now, false).await
-    }
-
-    async fn settle(&self, now: Timestamp, is_checked: bool) -> Result<Vec<String>, RegistryError> {
         let _only = self.changing.lock().await;
-        let policy = self.policy();
         for _ in 0..TRIES {
+            let policy = self.policy_now().await?;
             let mut changes = Vec::new();
-            for row in self.rows(None).await? {
-                let Ok(Stored { mut record, version }) = self.read(&row) else { continue };
-                let before = record.clone();
-                if is_checked {
-                    self.check_again(&policy, &mut record, now).await;
-                }
-                expire(&mut record, now);
-                record.settle(&policy, now);
-                if record != before {
-                    changes.push(Change::Put(Box::new(record), Expect::Version(version)));
-                }
+            for agent in self.index().iter().filter(|agent| may_be_due(agent, &policy, now)) {
+                let Some(row) = self.store.row(&self.account, AGENTS, &agent.name).await? else {
+                    continue;
+                };
+                changes.extend(self.judge(&row, &policy, now, |_| {}));
             }
             if self.commit(&changes).await? {
                 return Ok(changes.iter().filter_map(name_of).collect());
@@ -172,41 +169,113 @@ impl Registry {
         Err(RegistryError::Contended)
     }
 
-    /// Under other keys the same card may be by another signer.
-    async fn check_again(&self, policy: &Policy, record: &mut Record, at: Timestamp) {
-        if record.card.get("signatures").is_none() {
-            return;
+    /// What a policy means for every agent, whose signatures were checked by it; nothing when some were not.
+    async fn judged(
+        &self,
+        policy: &Policy,
+        checked: &Checked,
+        now: Timestamp,
+    ) -> Result<Option<Vec<Change>>, RegistryError> {
+        let mut changes = Vec::new();
+        let mut is_whole = true;
+        for row in self.rows(None).await? {
+            changes.extend(self.judge(&row, policy, now, |record| {
+                let trust = checked.get(&(record.digest, record.url.clone()));
+                is_whole &= trust.is_some();
+                if let Some(trust) = trust {
+                    trust_anew(record, trust, now);
+                }
+            }));
         }
-        let url = (!record.url.is_empty()).then_some(record.url.as_str());
-        let text = record.card.to_string();
-        let trust = self.signers.check(policy, text.as_bytes(), url).await;
-        if let Some(lost) = record.trust.lost(&trust) {
-            let why = format!("the pinned keys changed: {lost}");
-            record.hold(Decision { who: "policy".to_owned(), why, at });
-        }
-        record.trust = trust;
+        Ok(is_whole.then_some(changes))
     }
 
-    pub(super) async fn reload_policy(&self) -> Result<(), RegistryError> {
+    /// What a policy means for the agent of a row, after something else is done to it; nothing for one that cannot be
+    /// read.
+    fn judge(
+        &self,
+        row: &Row,
+        policy: &Policy,
+        now: Timestamp,
+        first: impl FnOnce(&mut Record),
+    ) -> Option<Change> {
+        let Stored { mut record, version } = self.read(row).ok()?;
+        let before = record.clone();
+        first(&mut record);
+        record.expire(now);
+        record.settle(policy, now);
+        (record != before).then(|| Change::Put(Box::new(record), Expect::Version(version)))
+    }
+
+    /// Checks every card against the keys that a policy pins, unless it was already.
+    async fn check_all(&self, policy: &Policy, checked: &mut Checked) -> Result<(), RegistryError> {
+        for row in self.rows(None).await? {
+            let Ok(Stored { record, .. }) = self.read(&row) else { continue };
+            let url = Some(record.url.as_str()).filter(|url| !url.is_empty());
+            if let Entry::Vacant(vacant) = checked.entry((record.digest, record.url.clone())) {
+                vacant.insert(self.signers.check_again(policy, &record.card, url).await);
+            }
+        }
+        Ok(())
+    }
+
+    /// The rules as they stand in the store; read anew when they are others.
+    pub(super) async fn policy_now(&self) -> Result<Arc<Policy>, RegistryError> {
         let row = self.store.row(&self.account, DIRECTORY, POLICY).await?;
+        let version = row.as_ref().map(|row| row.version);
+        let known = self.policy.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if known.version == version {
+            return Ok(known.policy);
+        }
         let policy = match row {
             Some(row) => serde_json::from_slice(&row.value).map_err(|error| {
                 RegistryError::Damaged { name: POLICY.to_owned(), why: error.to_string() }
             })?,
             None => Policy::default(),
         };
-        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
-        Ok(())
+        let policy = Arc::new(policy);
+        let now = InForce { version, policy: Arc::clone(&policy) };
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = now;
+        Ok(policy)
     }
 }
 
-/// Takes an approval back when its time is over.
-fn expire(record: &mut Record, now: Timestamp) {
-    if let Some(due) = record.review_by.filter(|due| *due <= now) {
-        let why = format!("its approval had to be reviewed by {}", due.strftime("%Y-%m-%d"));
-        record.hold(Decision { who: "policy".to_owned(), why, at: now });
-        record.review_by = None;
+/// What the signatures of cards are worth under a policy, by the card and where it was found.
+type Checked = HashMap<(CardDigest, String), Trust>;
+
+/// The rules, and in which version of their row they stand.
+#[derive(Clone, Default)]
+pub(super) struct InForce {
+    version: Option<Version>,
+    policy: Arc<Policy>,
+}
+
+fn policy_write(account: &AccountId, policy: &Policy) -> Write {
+    let value = serde_json::to_vec(policy).expect("a policy has only text keys");
+    Write::Put {
+        account: account.clone(),
+        table: DIRECTORY,
+        key: POLICY.to_owned(),
+        sort: POLICY.to_owned(),
+        tags: Tags::default(),
+        value: value.into(),
+        expect: Expect::Any,
     }
+}
+
+/// Whether an approval of the agent is over, or the rules may approve it.
+fn may_be_due(agent: &Agent, policy: &Policy, now: Timestamp) -> bool {
+    let is_over = agent.review_by.is_some_and(|due| due <= now);
+    is_over || (agent.decided == Curation::Proposed && !policy.approve.is_empty())
+}
+
+/// Under other keys the same card may be by another signer.
+fn trust_anew(record: &mut Record, trust: &Trust, at: Timestamp) {
+    if let Some(lost) = record.trust.lost(trust) {
+        let why = format!("the pinned keys changed: {lost}");
+        record.hold(Decision { who: "policy".to_owned(), why, at });
+    }
+    record.trust = trust.clone();
 }
 
 fn name_of(change: &Change) -> Option<String> {

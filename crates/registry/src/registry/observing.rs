@@ -7,52 +7,36 @@ use jiff::{SignedDuration, Timestamp};
 use protocol::client::Interface;
 use store::{Batch, Expect, PageQuery, Row, Table, Write};
 
-use super::Registry;
-use crate::apply::Request;
+use super::{Asked, Registry};
 use crate::evidence::{EVIDENCE, Ledger, OUTCOMES, Probed, Probes, Work, forget_outcomes};
-use crate::intake::{self, Again};
+use crate::intake::{self, Again, Taken};
 use crate::keyrings::is_its;
 use crate::{Agent, ApplyOptions, Decision, Index, Record, RegistryError, Seen, Service, Tier};
 
-/// How often the index is looked through for what is stale, at most.
-const AGING: SignedDuration = SignedDuration::from_secs(1);
-
 /// How much newer a look has to be to be shown when it shows the same.
 const NEWS: SignedDuration = SignedDuration::from_secs(10);
-
-/// The index, and until when what it says was seen holds.
-pub(super) struct Shown {
-    index: Arc<Index>,
-    holds_until: Timestamp,
-}
-
-impl Default for Shown {
-    fn default() -> Self {
-        Self { index: Arc::default(), holds_until: Timestamp::MAX }
-    }
-}
 
 /// What came of a look at an agent's card.
 pub(crate) enum Looked {
     /// The card was had, or came from a file; what is wrong with it.
     Card(Vec<crate::Finding>),
     /// Why it was not.
-    Missed(String),
+    Missed(RegistryError),
 }
 
 impl Registry {
     /// The directory as it is now. Keep it for as long as decisions must agree with each other.
     #[must_use]
     pub fn index(&self) -> Arc<Index> {
-        let (index, holds_until) = self.shown();
-        let now = Timestamp::now();
-        if now < holds_until { index } else { self.age(now) }
+        let (index, now) = (self.shown(), Timestamp::now());
+        if now < index.holds_until() { index } else { self.age(now) }
     }
 
     /// What is known of an agent now, and why; nothing when it was not looked at yet.
     #[must_use]
     pub fn seen(&self, name: &str) -> Option<Arc<Seen>> {
-        self.ledger().seen(name, Timestamp::now())
+        let agent = self.index().fitting(name, &[]).cloned()?;
+        self.ledger().seen(name, &agent.grounds, Timestamp::now())
     }
 
     /// The results of the newest probes of an agent, oldest first; at most [`crate::MOST_PROBES`].
@@ -61,15 +45,18 @@ impl Registry {
         self.ledger().probes(name)
     }
 
-    /// How an agent did in our runs, by skill.
+    /// How an agent did in our runs, by skill, as far as that counts.
     #[must_use]
     pub fn services(&self, name: &str) -> Vec<Service> {
-        self.ledger().services(name)
+        let index = self.index();
+        let grounds = index.fitting(name, &[]).map(|agent| &agent.grounds);
+        grounds.map(|grounds| self.ledger().services(name, grounds)).unwrap_or_default()
     }
 
-    /// How much was seen of an agent, as far as that counts now.
-    pub(super) fn tier(&self, name: &str) -> Option<Tier> {
-        self.seen(name).and_then(|seen| seen.tier)
+    /// How much was seen of the agent of a record, as far as that counts now.
+    pub(super) fn tier(&self, record: &Record) -> Option<Tier> {
+        let seen = self.ledger().seen(&record.name, &record.grounds(), Timestamp::now());
+        seen.and_then(|seen| seen.tier)
     }
 
     pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
@@ -79,8 +66,7 @@ impl Registry {
     /// The agent of the directory that is called by a name over an interface; nothing when another
     /// agent is meant, such as a workflow's own.
     pub(crate) fn called(&self, name: &str, interface: &Interface) -> Option<Arc<Agent>> {
-        let (index, _) = self.shown();
-        index.by_name(name).filter(|agent| is_its(agent, interface)).cloned()
+        self.shown().by_name(name).filter(|agent| is_its(agent, interface)).cloned()
     }
 
     /// Looks at the card of an agent again, and takes it in when it changed.
@@ -91,16 +77,15 @@ impl Registry {
         let (index, policy, documents) = (self.index(), self.policy(), self.documents());
         let intake = self.intake(&index, &policy, &documents);
         let wanted = match intake::look_again(&Again::of(record), intake).await {
-            Ok(wanted) => [wanted],
-            Err(error) => return Ok(Looked::Missed(error.to_string())),
+            Ok(wanted) => wanted,
+            Err(error) => return Ok(Looked::Missed(error)),
         };
         let by = Decision { who: "probe".to_owned(), why: String::new(), at: Timestamp::now() };
         let options = &ApplyOptions { approve: false, dry_run: false, by };
-        let (missed, catalog, policy) = (&[], None, &*policy);
-        let request = Request { wanted: &wanted, missed, catalog, options, policy, is_again: true };
-        self.take_in(&request).await?;
-        let [wanted] = wanted;
-        Ok(Looked::Card(wanted.findings))
+        let findings = wanted.findings.clone();
+        let taken = Taken { wanted: vec![wanted], missed: Vec::new() };
+        self.take_in(taken, Asked { catalog: None, options, is_again: true }, policy).await?;
+        Ok(Looked::Card(findings))
     }
 
     /// Keeps the result of a probe, shows it, and lets the rules decide about an agent that waits.
@@ -111,15 +96,17 @@ impl Registry {
             if self.store.row(&self.account, crate::AGENTS, name).await?.is_none() {
                 return Ok(()); // Removed while it was probed.
             }
-            let probes = self.ledger().with_probe(name, probed);
+            let grounds = self.shown().fitting(name, &[]).map(|agent| Arc::clone(&agent.grounds));
+            // One that cannot be read is not shown.
+            let Some(grounds) = grounds else { return Ok(()) };
+            let probes = self.ledger().with_probe(name, probed, &grounds);
             let write = probes.write(&self.account, name);
             self.store.commit(Batch::new().write(write)).await?;
             self.ledger().add_probes(name, probes);
         }
         self.show_seen(name);
-        let policy = self.policy();
-        if policy.approve.iter().any(|rule| rule.evidence.is_some()) {
-            self.change(name, |record| Ok(record.settle(&policy, at))).await?;
+        if self.policy().approve.iter().any(|rule| rule.evidence.is_some()) {
+            self.change(name, |record, policy| Ok(record.settle(policy, at))).await?;
         }
         Ok(())
     }
@@ -135,8 +122,22 @@ impl Registry {
         self.show_seen(name);
     }
 
-    /// Reads everything that was observed, for what other processes saw.
+    /// Reads everything that was observed, for what other processes saw. What is counted here meanwhile stays.
     pub(super) async fn reload_evidence(&self) -> Result<(), RegistryError> {
+        self.ledger().begin_reading();
+        let read = self.read_evidence().await;
+        let mut ledger = self.ledger();
+        match read {
+            Ok(read) => ledger.end_reading(read),
+            Err(error) => {
+                ledger.give_up_reading();
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    async fn read_evidence(&self) -> Result<Ledger, RegistryError> {
         let mut ledger = Ledger::default();
         for row in self.all(EVIDENCE).await? {
             match Probes::of_row(&row) {
@@ -150,19 +151,15 @@ impl Registry {
                 Err(error) => tracing::warn!(row = row.key, %error, "an outcome is left out"),
             }
         }
-        *self.ledger() = ledger;
-        Ok(())
+        Ok(ledger)
     }
 
-    /// Forgets what was observed of an agent that is gone.
-    pub(super) async fn forget_evidence(&self, name: &str) -> Result<(), RegistryError> {
+    /// The writes that forget what was observed of an agent which goes with them.
+    pub(super) fn evidence_deletes(&self, name: &str) -> impl Iterator<Item = Write> {
         let account = self.account.clone();
         let (table, key, expect) = (EVIDENCE, name.to_owned(), Expect::Any);
-        let mut writes = vec![Write::Delete { account, table, key, expect }];
-        writes.extend(forget_outcomes(&self.account, name));
-        self.store.commit(Batch { fences: Vec::new(), writes }).await?;
-        self.ledger().forget(name);
-        Ok(())
+        let probes = Write::Delete { account, table, key, expect };
+        [probes].into_iter().chain(forget_outcomes(&self.account, name))
     }
 
     async fn all(&self, table: Table) -> Result<Vec<Row>, RegistryError> {
@@ -171,9 +168,8 @@ impl Registry {
         self.pages(query).await
     }
 
-    pub(super) fn shown(&self) -> (Arc<Index>, Timestamp) {
-        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
-        (Arc::clone(&shown.index), shown.holds_until)
+    fn shown(&self) -> Arc<Index> {
+        Arc::clone(&self.shown.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Puts another index in place of the present one. What was seen of its agents is added here, so
@@ -182,60 +178,53 @@ impl Registry {
         let _one_at_a_time = self.indexing.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Timestamp::now();
         let seeing = |agent: Agent| {
-            let seen = self.ledger().seen(&agent.name, now);
-            Arc::new(agent.with_seen(seen))
+            let seen = self.ledger().seen(&agent.name, &agent.grounds, now);
+            Arc::new(agent.at(now, seen))
         };
-        let (index, _) = self.shown();
-        let index = make(&index, &seeing);
-        self.swap(index, now);
+        self.swap(make(&self.shown(), &seeing));
     }
 
-    fn swap(&self, index: Index, now: Timestamp) {
-        let holds_until = index.holds_until().max(now + AGING);
-        let shown = Shown { index: Arc::new(index), holds_until };
-        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = shown;
+    fn swap(&self, index: Index) {
+        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(index);
     }
 
     /// Shows what is known of an agent now, when that is news.
     fn show_seen(&self, name: &str) {
         let _one_at_a_time = self.indexing.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Timestamp::now();
-        let (index, _) = self.shown();
-        let Some(agent) = index.by_name(name).filter(|agent| agent.name == name) else { return };
-        let seen = self.ledger().seen(name, now);
+        let (index, now) = (self.shown(), Timestamp::now());
+        let Some(agent) = index.fitting(name, &[]) else { return };
+        let seen = self.ledger().seen(name, &agent.grounds, now);
         if !is_news(agent.seen.as_deref(), seen.as_deref()) {
             return;
         }
-        let agent = Agent::clone(agent).with_seen(seen);
+        let agent = Agent::clone(agent).at(now, seen);
         if let Some(index) = index.replacing([Arc::new(agent)]) {
-            self.swap(index, now);
+            self.swap(index);
         }
     }
 
-    /// Takes from agents what no longer counts.
+    /// Takes from agents what no longer counts: evidence that is stale, approvals whose review is due.
     fn age(&self, now: Timestamp) -> Arc<Index> {
         let _one_at_a_time = self.indexing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (index, holds_until) = self.shown();
-        if now < holds_until {
+        let index = self.shown();
+        if now < index.holds_until() {
             return index;
         }
-        let is_over =
-            |agent: &&Arc<Agent>| agent.seen.as_ref().is_some_and(|it| it.holds_until <= now);
-        let over = index.iter().filter(is_over).map(|agent| {
-            let seen = self.ledger().seen(&agent.name, now);
-            Arc::new(Agent::clone(agent).with_seen(seen))
+        let over = index.over_at(now).into_iter().map(|agent| {
+            let seen = self.ledger().seen(&agent.name, &agent.grounds, now);
+            Arc::new(Agent::clone(agent).at(now, seen))
         });
-        if let Some(index) = index.replacing(over.collect::<Vec<_>>()) {
-            self.swap(index, now);
+        if let Some(index) = index.replacing(over) {
+            self.swap(index);
         }
-        self.shown().0
+        self.shown()
     }
 }
 
 /// Whether what is seen now has to be shown: it is something else, or much newer.
 fn is_news(shown: Option<&Seen>, seen: Option<&Seen>) -> bool {
     let (Some(shown), Some(seen)) = (shown, seen) else { return shown != seen };
-    let said = |it: &Seen| (it.tier, it.last, it.since, it.is_stale);
+    let said = |it: &Seen| (it.tier, it.last, it.since, it.is_stale, it.unmeasured.is_some());
     said(shown) != said(seen)
         || seen.at.duration_since(shown.at) >= NEWS
         || shown.holds_until.duration_since(seen.at) < NEWS

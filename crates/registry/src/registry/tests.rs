@@ -1,4 +1,6 @@
+mod brittle;
 mod rebinding;
+mod whole;
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Cards as they were, and as they are now.
 
 use serde::{Deserialize, Serialize};
-use store::{Batch, PageQuery, Row};
+use store::{PageQuery, Row, Write};
 
-use super::{Registry, Request};
+use super::{Asked, Registry};
 use crate::changes::{CardChange, changes};
 use crate::intake::{self, Again};
 use crate::versions::{CARDS, CardVersion, delete, prefix};
@@ -94,20 +94,16 @@ impl Registry {
         if !names.is_empty() {
             taken.missed.extend(of_files.into_iter().map(intake::nowhere));
         }
-        let (wanted, missed) = (&*taken.wanted, &*taken.missed);
-        let (catalog, policy, is_again) = (None, &*policy, true);
-        self.take_in(&Request { wanted, missed, catalog, options, policy, is_again }).await
+        self.take_in(taken, Asked { catalog: None, options, is_again: true }, policy).await
     }
 
-    /// Drops the versions of an agent that is gone.
-    pub(super) async fn forget_versions(&self, name: &str) -> Result<(), RegistryError> {
+    /// The writes that drop the versions of an agent which goes with them.
+    pub(super) async fn version_deletes(
+        &self,
+        name: &str,
+    ) -> Result<impl Iterator<Item = Write>, RegistryError> {
         let rows = self.version_rows(name).await?;
-        let writes = rows.into_iter().map(|row| delete(&self.account, row.key));
-        let batch = Batch { fences: Vec::new(), writes: writes.collect() };
-        if !batch.writes.is_empty() {
-            self.store.commit(batch).await?;
-        }
-        Ok(())
+        Ok(rows.into_iter().map(|row| delete(&self.account, row.key)))
     }
 
     async fn version_rows(&self, name: &str) -> Result<Vec<Row>, RegistryError> {

@@ -2,13 +2,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use jiff::Timestamp;
 use protocol::outbound::Outbound;
 use registry::{CardVersion, Index, Query, Record, Registry, RegistryError};
 use store::{AccountId, Store};
+use tokio::sync::OnceCell;
 
 use super::{
     pages::Snapshots,
@@ -23,13 +24,17 @@ const MOST_OPEN: usize = 256;
 /// The directories of all accounts in a store.
 pub(crate) struct Accounts {
     store: Arc<dyn Store>,
+    /// What is fetched with for other accounts than the server's own.
     outbound: Outbound,
     /// That of the server itself, which workflows are bound from.
     home: Arc<Shelf>,
     /// What all see of it, and of which index that is.
     public: Mutex<Option<(Arc<Index>, Arc<Index>)>>,
-    others: tokio::sync::Mutex<HashMap<AccountId, Arc<Shelf>>>,
+    others: Mutex<Shelves>,
 }
+
+/// Directories by their accounts, each of which is opened by who asks for it first.
+type Shelves = HashMap<AccountId, Arc<OnceCell<Arc<Shelf>>>>;
 
 /// One directory, and what is kept beside it.
 struct Shelf {
@@ -51,7 +56,7 @@ pub(crate) struct View {
 
 impl Accounts {
     pub(crate) fn new(store: Arc<dyn Store>, outbound: Outbound, home: Arc<Registry>) -> Self {
-        let (public, others) = (Mutex::default(), tokio::sync::Mutex::default());
+        let (public, others) = (Mutex::default(), Mutex::default());
         Self { store, outbound, home: Arc::new(Shelf::new(home)), public, others }
     }
 
@@ -91,14 +96,16 @@ impl Accounts {
     }
 
     /// The directories of other accounts than the server's that are open.
-    pub(crate) async fn others(&self) -> Vec<Arc<Registry>> {
-        let others = self.others.lock().await;
-        others.values().map(|shelf| Arc::clone(&shelf.registry)).collect()
+    pub(crate) fn others(&self) -> Vec<Arc<Registry>> {
+        let shelves = self.shelves();
+        let open = shelves.values().filter_map(|cell| cell.get());
+        open.map(|shelf| Arc::clone(&shelf.registry)).collect()
     }
 
     /// Does what is due in all directories that are open.
     pub(crate) async fn review(&self, now: Timestamp) {
-        let mut open: Vec<_> = self.others.lock().await.values().cloned().collect();
+        let mut open: Vec<Arc<Shelf>> =
+            self.shelves().values().filter_map(|cell| cell.get().cloned()).collect();
         open.push(Arc::clone(&self.home));
         for shelf in open {
             shelf.snapshots.forget_old();
@@ -108,34 +115,48 @@ impl Accounts {
         }
     }
 
+    /// The directory of an account, opened once; whoever opens one keeps nobody from the others.
     async fn shelf(&self, account: &AccountId) -> Result<Arc<Shelf>, RegistryError> {
-        let mut others = self.others.lock().await;
-        if let Some(shelf) = others.get(account) {
-            return Ok(Arc::clone(shelf));
+        let cell = self.cell(account);
+        let open = async || {
+            let (store, outbound) = (Arc::clone(&self.store), self.outbound.clone());
+            let registry = Registry::open(store, outbound, account.clone()).await?;
+            Ok(Arc::new(Shelf::new(Arc::new(registry))))
+        };
+        cell.get_or_try_init(open).await.cloned()
+    }
+
+    fn cell(&self, account: &AccountId) -> Arc<OnceCell<Arc<Shelf>>> {
+        let mut others = self.shelves();
+        if let Some(cell) = others.get(account) {
+            return Arc::clone(cell);
         }
         if others.len() >= MOST_OPEN {
-            // Two of one account would not hurt, but those in use are not worth opening again.
-            others.retain(|_, shelf| Arc::strong_count(&shelf.registry) > 1);
+            // Those in use, or about to be, are not worth opening again.
+            others.retain(|_, cell| {
+                let is_open = cell.get().is_some_and(|it| Arc::strong_count(&it.registry) > 1);
+                is_open || Arc::strong_count(cell) > 1
+            });
         }
-        let (store, outbound) = (Arc::clone(&self.store), self.outbound.clone());
-        let registry = Registry::open(store, outbound, account.clone()).await?;
-        let shelf = Arc::new(Shelf::new(Arc::new(registry)));
-        others.insert(account.clone(), Arc::clone(&shelf));
-        Ok(shelf)
+        Arc::clone(others.entry(account.clone()).or_default())
+    }
+
+    fn shelves(&self) -> MutexGuard<'_, Shelves> {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What all see of the server's own directory.
     fn public(&self) -> Arc<Index> {
         let home = self.home.registry.index();
         let mut public = self.public.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*public {
-            Some((of, public)) if Arc::ptr_eq(of, &home) => Arc::clone(public),
-            _ => {
-                let made = Arc::new(home.public());
-                *public = Some((home, Arc::clone(&made)));
-                made
-            }
-        }
+        let made = match &*public {
+            Some((of, made)) if Arc::ptr_eq(of, &home) => return Arc::clone(made),
+            Some((of, made)) => home.public_since(of, made),
+            None => home.public(),
+        };
+        let made = Arc::new(made);
+        *public = Some((home, Arc::clone(&made)));
+        made
     }
 }
 
@@ -150,16 +171,16 @@ impl Shelf {
             return own;
         }
         let mut merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*merged {
+        let made = match &*merged {
             Some([of, over, made]) if Arc::ptr_eq(of, &own) && Arc::ptr_eq(over, public) => {
-                Arc::clone(made)
+                return Arc::clone(made);
             }
-            _ => {
-                let made = Arc::new(own.over(public));
-                *merged = Some([own, Arc::clone(public), Arc::clone(&made)]);
-                made
-            }
-        }
+            Some([of, over, made]) => own.over_since(public, [of, over, made]),
+            None => own.over(public),
+        };
+        let made = Arc::new(made);
+        *merged = Some([own, Arc::clone(public), Arc::clone(&made)]);
+        made
     }
 }
 
@@ -204,7 +225,7 @@ impl View {
             true => Ok(record),
             false if record.details.public => Ok(record.for_others()),
             // It was, a moment ago.
-            false => Err(self.index.unknown(name)),
+            false => Err(self.index.missing(name)),
         }
     }
 
@@ -241,7 +262,9 @@ impl View {
     /// The nearest name that is told is one that the account sees.
     pub(super) fn hidden(&self, error: RegistryError, name: &str) -> RegistryError {
         match error {
-            RegistryError::UnknownAgent { .. } => self.index.unknown(name),
+            RegistryError::UnknownAgent { .. } | RegistryError::Gone { .. } => {
+                self.index.missing(name)
+            }
             error => error,
         }
     }

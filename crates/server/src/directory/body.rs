@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::{
     body::to_bytes,
-    extract::{FromRequest, Request},
-    http::{HeaderMap, StatusCode, header},
+    extract::{FromRequest, FromRequestParts, Path, Request},
+    http::{HeaderMap, StatusCode, header, request::Parts},
 };
 use serde::de::DeserializeOwned;
 
@@ -36,8 +36,34 @@ impl<T: DeserializeOwned> FromRequest<Arc<Directory>> for Body<T> {
             );
             Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail)
         })?;
+        // Where an object is asked, a list of its values in some order would do as well.
+        if bytes.trim_ascii_start().first() != Some(&b'{') {
+            return Err(Problem::bad("the body cannot be read: it has to be a JSON object"));
+        }
         let read = serde_json::from_slice(&bytes);
         read.map(Self).map_err(|error| Problem::bad(format!("the body cannot be read: {error}")))
+    }
+}
+
+/// The name of an agent, and perhaps what is to be done, in the path of a request.
+pub(super) struct Named(pub(super) String);
+
+impl FromRequestParts<Arc<Directory>> for Named {
+    type Rejection = Problem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        directory: &Arc<Directory>,
+    ) -> Result<Self, Problem> {
+        let path = Path::<String>::from_request_parts(parts, directory).await;
+        let Path(name) = path.map_err(|_| {
+            let detail = format!(
+                "{} names no agent: names are UTF-8, with what URLs do not hold written as %XX",
+                parts.uri.path()
+            );
+            Problem::bad(detail)
+        })?;
+        Ok(Self(name))
     }
 }
 

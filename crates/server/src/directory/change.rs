@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::{Path, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use document::Source;
 use jiff::Timestamp;
 use registry::{
@@ -17,13 +13,12 @@ use serde_json::{Value, json};
 
 use super::{
     Answer, Directory,
-    body::Body,
+    body::{Body, Named},
     problem::Problem,
     visit::{Curator, Visit},
     wire::{
-        AddIn, DecisionIn, FileIn, JudgedOut, LintIn, LintOut, LintedOut, PolicyIn, PolicySetOut,
-        ProbeIn, ProbesOut, PublishIn, PublishedOut, RefreshIn, RemovedOut, StandingOut, TagsIn,
-        TagsOut,
+        AddIn, DecisionIn, FileIn, LintIn, LintOut, LintedOut, PolicyIn, PolicySetOut, ProbeIn,
+        ProbesOut, PublishIn, PublishedOut, RefreshIn, RemovedOut, StandingOut, TagsIn, TagsOut,
     },
 };
 
@@ -155,7 +150,7 @@ impl From<Applied> for LintedOut {
 pub(super) async fn decide(
     State(directory): Directories,
     Curator(visit): Curator,
-    Path(path): Path<String>,
+    Named(path): Named,
     Body(asked): Body<Value>,
 ) -> Result<Json<Value>, Problem> {
     let Some((name, verb)) = path.rsplit_once(':') else {
@@ -228,11 +223,8 @@ async fn move_to(
         return Err(Problem::bad(format!("`why` has {LONGEST_WHY} characters at most")));
     }
     let own = &visit.view.own;
-    let moved = own.transition(&name, to, &visit.decision(&asked.why)).await;
+    let moved = own.decide(&name, to, &visit.decision(&asked.why), asked.review_by).await;
     let record = moved.map_err(|error| hidden(&visit, error))?;
-    if asked.review_by.is_some() {
-        own.review_by(&name, asked.review_by).await?;
-    }
     let standing = record.standing();
     Ok(json!(StandingOut { name: record.name, standing }))
 }
@@ -240,7 +232,7 @@ async fn move_to(
 pub(super) async fn remove(
     State(directory): Directories,
     Curator(visit): Curator,
-    Path(name): Path<String>,
+    Named(name): Named,
 ) -> Answer<RemovedOut> {
     let name = visit.view.own(&name)?;
     let removed = async move {
@@ -267,18 +259,16 @@ pub(super) async fn set_policy(
     let set = async move {
         let own = &visit.view.own;
         let changed = own.set_policy(policy, Timestamp::now()).await?;
-        let index = own.index();
-        let judged = changed.iter().filter_map(|name| index.by_name(name));
-        Ok::<_, Problem>(PolicySetOut {
-            changed: judged.map(|agent| JudgedOut::from(&**agent)).collect(),
-        })
+        Ok::<_, Problem>(PolicySetOut::of(&own.index(), &changed))
     };
     directory.to_its_end(set).await.map(Json)
 }
 
 /// The nearest name that is told is one that the caller sees.
 fn hidden(visit: &Visit, error: RegistryError) -> Problem {
-    let RegistryError::UnknownAgent { name, .. } = &error else { return error.into() };
+    let (RegistryError::UnknownAgent { name, .. } | RegistryError::Gone { name }) = &error else {
+        return error.into();
+    };
     let name = name.clone();
     visit.view.hidden(error, &name).into()
 }

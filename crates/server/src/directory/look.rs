@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    extract::{Path, RawQuery, State},
+    extract::{RawQuery, State},
 };
 use protocol::v1::AgentCard;
 use registry::{Difference, Policy, Record, to_catalog};
@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{
     Answer, Directory,
+    body::Named,
     problem::Problem,
     query::{Find, Parameters},
     visit::{Curator, Visit},
@@ -24,20 +25,20 @@ pub(super) async fn list(visit: Visit, RawQuery(query): RawQuery) -> Answer<List
     Ok(Json(paged.map_err(|wrong| Problem::all_bad("the page cannot be found", [wrong]))?))
 }
 
-pub(super) async fn show(visit: Visit, Path(name): Path<String>) -> Answer<RecordOut> {
+pub(super) async fn show(visit: Visit, Named(name): Named) -> Answer<RecordOut> {
     let record = visit.view.record(&name).await?;
     let versions = visit.view.versions(&name).await?;
     let evidence = visit.view.evidence(&name);
     Ok(Json(RecordOut::of(visit.shown(record), evidence, &versions)))
 }
 
-pub(super) async fn versions(visit: Visit, Path(name): Path<String>) -> Answer<VersionsOut> {
+pub(super) async fn versions(visit: Visit, Named(name): Named) -> Answer<VersionsOut> {
     Ok(Json(VersionsOut { versions: visit.view.versions(&name).await? }))
 }
 
 pub(super) async fn diff(
     visit: Visit,
-    Path(name): Path<String>,
+    Named(name): Named,
     RawQuery(query): RawQuery,
 ) -> Answer<Difference> {
     let mut given = Parameters::read(query.as_deref());
@@ -46,17 +47,16 @@ pub(super) async fn diff(
     Ok(Json(visit.view.diff(&name, from, to).await?))
 }
 
-pub(super) async fn lint(visit: Visit, Path(name): Path<String>) -> Answer<LintOut> {
+pub(super) async fn lint(visit: Visit, Named(name): Named) -> Answer<LintOut> {
     let record = visit.view.record(&name).await?;
-    let findings = record.lint()?;
-    Ok(Json(LintOut { agents: vec![LintedOut { name: record.name.clone(), findings }] }))
+    Ok(Json(LintOut { agents: vec![LintedOut::of(&record)?] }))
 }
 
 /// The card that an agent shows to those it knows, asked for with what the directory has for it.
 pub(super) async fn extended(
     State(directory): State<Arc<Directory>>,
     Curator(visit): Curator,
-    Path(name): Path<String>,
+    Named(name): Named,
 ) -> Answer<AgentCard> {
     let name = visit.view.own(&name)?;
     let prober = directory.prober_of(&visit.view);

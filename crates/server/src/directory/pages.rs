@@ -12,8 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use registry::{CardDigest, Found, Index, Position, Query};
+use registry::{CardDigest, Found, Index, Position, Query, of_page_token, to_page_token};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
@@ -59,7 +58,7 @@ impl Snapshots {
         let shape = shape(&query);
         let mut index = Arc::clone(now);
         if let Some(token) = token {
-            let token = read(token).filter(|it| it.query == shape);
+            let token = of_page_token(token).filter(|it: &Token| it.query == shape);
             let token = token.ok_or("is not one that was given for this query")?;
             index = self.get(token.of).unwrap_or(index);
             query.after = Some(Position { score: token.score, name: token.name });
@@ -67,7 +66,7 @@ impl Snapshots {
         let mut found = index.find(&query);
         let next = found.next.take().map(|Position { score, name }| {
             let token = Token { query: shape, of: self.keep(&index), score, name };
-            URL_SAFE_NO_PAD.encode(json!(token).to_string())
+            to_page_token(&token)
         });
         if !Arc::ptr_eq(&index, now) {
             found.hits.retain_mut(|hit| match now.fitting(&hit.agent.name, &query.filters) {
@@ -112,8 +111,4 @@ impl Snapshots {
 fn shape(query: &Query) -> String {
     let filters = query.filters.iter().map(|filter| json!([filter.facet.as_str(), filter.any]));
     CardDigest::of(&json!([query.text, filters.collect::<Vec<_>>()])).short()
-}
-
-fn read(token: &str) -> Option<Token> {
-    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(token).ok()?).ok()
 }

@@ -10,7 +10,7 @@ use registry::RegistryError;
 use serde_json::Value;
 
 use super::wire::ProblemOut;
-use crate::access::AccessError;
+use crate::access::{AccessError, Scope};
 
 const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -59,6 +59,11 @@ impl Problem {
         )
     }
 
+    /// The caller's credentials do not reach so far.
+    pub(super) fn lacks(what: &str, scope: Scope) -> Self {
+        Self::from(&AccessError::lacks(what, scope))
+    }
+
     fn of_file(problems: &Problems) -> Self {
         let detail = format!("{} cannot be used as it is", problems.source_file.name());
         let mut problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-file", detail);
@@ -73,7 +78,7 @@ impl From<RegistryError> for Problem {
         use RegistryError as E;
         let (status, word) = match &error {
             E::File(problems) => return Self::of_file(problems),
-            E::UnknownAgent { .. } => (StatusCode::NOT_FOUND, "unknown-agent"),
+            E::UnknownAgent { .. } | E::Gone { .. } => (StatusCode::NOT_FOUND, "unknown-agent"),
             E::NoVersion { .. } => (StatusCode::NOT_FOUND, "no-version"),
             E::Name { .. } => (StatusCode::BAD_REQUEST, "bad-name"),
             E::Transition { .. } => (StatusCode::CONFLICT, "transition"),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use registry::{Decision, Record};
 
 use super::{Directory, accounts::View, problem::Problem};
-use crate::access::{AccessError, Principal, Scope};
+use crate::access::{Principal, Scope};
 
 /// Somebody who may read the directory.
 pub(super) struct Visit {
@@ -57,12 +57,8 @@ impl FromRequestParts<Arc<Directory>> for Curator {
     ) -> Result<Self, Problem> {
         let visit = Visit::from_request_parts(parts, directory).await?;
         if !visit.may_curate {
-            return Err(lacks("changing the agent directory", Scope::CurateAgents));
+            return Err(Problem::lacks("changing the agent directory", Scope::CurateAgents));
         }
         Ok(Self(visit))
     }
-}
-
-fn lacks(what: &str, scope: Scope) -> Problem {
-    Problem::from(&AccessError::Scope { what: what.to_owned(), scope })
 }

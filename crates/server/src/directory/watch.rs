@@ -1,7 +1,8 @@
 //! `GET /v1/agents:watch`: what happens in the directory, as server-sent events.
 //!
 //! The id of an event is how far its reader was told: the number of the last news of the account's own directory, and,
-//! for another account than the server's, that of the server's, with a `-` between. A reader that comes again with it
+//! for another account than the server's, that of what others are told of the server's, with a `-` between. Neither
+//! counts what the reader does not see. A reader that comes again with it
 //! (`Last-Event-ID`, or the parameter `after`) is told everything that it has missed. News are kept for a while; who
 //! comes later than that is told `reset`, and has to list anew.
 
@@ -34,7 +35,7 @@ const LAST: &str = "last-event-id";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Told {
     own: u64,
-    /// Of the server's directory, for another account.
+    /// Of what others are told of the server's directory, for another account.
     home: Option<u64>,
 }
 
@@ -79,7 +80,7 @@ pub(super) async fn watch(
 impl Told {
     async fn now(visit: &Visit) -> Result<Self, RegistryError> {
         let home = match &visit.view.home {
-            Some(home) => Some(home.last_news().await?),
+            Some(home) => Some(home.last_public_news().await?),
             None => None,
         };
         Ok(Self { own: visit.view.own.last_news().await?, home })
@@ -145,7 +146,10 @@ impl Reader {
         after: u64,
         is_own: bool,
     ) -> Result<(), RegistryError> {
-        let at = registry.news(after).await?;
+        let at = match is_own {
+            true => registry.news(after).await?,
+            false => registry.public_news(after).await?,
+        };
         if at.is_broken {
             self.told = Told::now(&self.visit).await?;
             let why = json!({ "reason": "some news are no longer kept: list the agents anew" });
@@ -159,10 +163,7 @@ impl Reader {
                 true => self.told.own = seq,
                 false => self.told.home = Some(seq),
             }
-            let shown = if is_own { Some(news) } else { news.for_others() };
-            if let Some(news) = shown {
-                self.waiting.push_back(self.event(&news));
-            }
+            self.waiting.push_back(self.event(&news));
         }
         Ok(())
     }

@@ -89,6 +89,9 @@ pub struct ProbeOut {
     pub shortfalls: Vec<String>,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
+    /// Why it measured nothing, for a reason on the side of this directory; absent when it did measure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmeasured: Option<String>,
 }
 
 /// What became of probes: the answer to `POST /v1/agents:probe`.

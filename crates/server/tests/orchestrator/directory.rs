@@ -6,6 +6,7 @@ mod contract;
 mod finding;
 mod hiding;
 mod probing;
+mod reaching;
 mod watching;
 
 use axum::http::Method;

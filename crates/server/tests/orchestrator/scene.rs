@@ -66,6 +66,8 @@ struct Served {
     is_probing: bool,
     /// Whether agents tell of their Tasks, which are looked at once an hour then.
     has_callbacks: bool,
+    /// Where cards are fetched from for other accounts.
+    for_accounts: Policy,
 }
 
 impl Served {
@@ -78,6 +80,7 @@ impl Served {
             agents: Vec::new(),
             has_callbacks: false,
             is_probing: false,
+            for_accounts: Policy::loopback(),
             has_keys: false,
             issuer: None,
         }
@@ -129,6 +132,13 @@ impl Scene {
     pub(crate) async fn probing(settings: Settings) -> Self {
         let served = Served::with(settings, RunLimits::NONE);
         let served = Served { has_keys: true, is_probing: true, ..served };
+        Self::over(TempDir::new().expect("a temporary folder"), served).await
+    }
+
+    /// As [`Scene::guarded`], where cards are fetched for other accounts by a policy of its own.
+    pub(crate) async fn guarded_reaching(for_accounts: Policy) -> Self {
+        let served = Served::with(Settings::default(), RunLimits::NONE);
+        let served = Served { has_keys: true, for_accounts, ..served };
         Self::over(TempDir::new().expect("a temporary folder"), served).await
     }
 
@@ -253,6 +263,7 @@ impl Scene {
             registry,
             offering,
             push,
+            for_accounts: Outbound::new(served.for_accounts.clone()).expect("the client"),
             access: served.access(&store),
             settings: served.settings.clone(),
             public_url: url.clone(),

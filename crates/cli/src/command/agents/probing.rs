@@ -35,8 +35,12 @@ pub(super) async fn probe(
 
 fn print_probed(probed: &ProbedOut) {
     println!("{BOLD}{}{BOLD:#}  {}", clean(&probed.name), word(probed.evidence.as_ref()));
-    for shortfall in probed.probe.iter().flat_map(|probe| &probe.shortfalls) {
+    let Some(probe) = &probed.probe else { return };
+    for shortfall in &probe.shortfalls {
         println!("  {}", brief(shortfall));
+    }
+    if let Some(why) = &probe.unmeasured {
+        println!("  not measured: {}", brief(why));
     }
 }
 
@@ -62,6 +66,9 @@ pub(super) fn print_evidence(evidence: &EvidenceOut) {
 }
 
 fn in_a_line(probe: &ProbeOut) -> String {
+    if let Some(why) = &probe.unmeasured {
+        return format!("{} not measured: {why}", probe.at.strftime("%Y-%m-%d %H:%M:%SZ"));
+    }
     let tier = probe.tier.map_or("none", Tier::as_str);
     let why = probe.shortfalls.first().map(|first| format!(": {first}")).unwrap_or_default();
     format!("{} {tier}{why}", probe.at.strftime("%Y-%m-%d %H:%M:%SZ"))

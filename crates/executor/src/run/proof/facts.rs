@@ -72,6 +72,7 @@ pub(super) fn failed(step: StepId, attempt: u32, at: Timestamp, class: ErrorClas
             remote_ended: class == ErrorClass::Rejected,
             wait: Wait::default(),
             refusal: None,
+            is_ours: false,
         }),
     }
 }

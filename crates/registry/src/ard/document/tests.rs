@@ -2,7 +2,7 @@ use protocol::outbound::{Outbound, Policy};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{Documents, Is, Item, Reach, items};
+use super::{Clients, Documents, Is, Item, Reach, items};
 
 fn base() -> Url {
     Url::parse("https://host.example/catalogs/all.json?x=1").unwrap()
@@ -129,7 +129,7 @@ async fn a_catalog_elsewhere_cannot_make_us_ask_this_machine() {
     let catalog = axum::routing::get(|| async { r#"{"entries": []}"# });
     let router = axum::Router::new().route("/", catalog);
     tokio::spawn(async move { axum::serve(listener, router).await });
-    let documents = Documents::new(&Outbound::new(Policy::loopback()).unwrap());
+    let documents = Documents::new(&Clients::new(&Outbound::new(Policy::loopback()).unwrap()));
     assert!(documents.get(&url, Reach::Any).await.is_ok());
     let refused = documents.get(&url, Reach::Beyond).await.unwrap_err().to_string();
     assert!(refused.contains("loopback"), "{refused}");

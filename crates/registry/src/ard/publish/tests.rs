@@ -185,3 +185,22 @@ fn identifiers_hold_whatever_host_there_is() {
         assert_eq!(published.catalog(None).unwrap()["entries"][0]["identifier"], urn);
     }
 }
+
+#[test]
+fn what_is_published_stays_while_only_more_was_seen_of_agents() {
+    let of = |agents: [Agent; 2]| Index::new(agents.map(Arc::new));
+    let before = of([agent("flights"), Agent { is_public: false, ..agent("private") }]);
+    let with = |change: &dyn Fn(&mut Agent), name: &str| {
+        let mut changed = Agent::clone(before.by_name(name).unwrap());
+        change(&mut changed);
+        before.replacing([Arc::new(changed)]).unwrap()
+    };
+    let seen = with(&|agent| agent.tier = Some(crate::Tier::Proven), "flights");
+    assert!(Published::is_the_same(&before, &before) && Published::is_the_same(&before, &seen));
+    let hidden = with(&|agent| agent.curation = Curation::Suspended, "private");
+    assert!(Published::is_the_same(&before, &hidden));
+    let suspended = with(&|agent| agent.curation = Curation::Suspended, "flights");
+    assert!(!Published::is_the_same(&before, &suspended));
+    assert!(!Published::is_the_same(&suspended, &before));
+    assert!(!Published::is_the_same(&before, &of([agent("flights"), agent("hotels")])));
+}

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
+use axum::extract::Request;
+use axum::middleware::Next;
 use axum::routing::get;
 use document::Source;
 use jiff::{SignedDuration, Timestamp};
@@ -12,11 +14,15 @@ use protocol::signature::{Algorithm, Headers, SigningKey, sign};
 use protocol::v1::AgentCard;
 use serde_json::{Value, json};
 use store::{OpenOptions, SqliteStore};
+use tokio::sync::{Notify, Semaphore};
 
 use crate::{
-    ApplyOptions, Curation, Decision, Drift, Facet, Filter, Policy, Query, Record, Registry,
-    RegistryError, Signed, read_policy,
+    ApplyOptions, Curation, Decision, Drift, Facet, Filter, Policy, Probed, Query, Record,
+    Registry, RegistryError, Signed, Tier, read_policy,
 };
+
+/// How many answers may be on their way at once.
+const OPEN: usize = 1000;
 
 /// An agent's server, whose card and key set may be replaced.
 #[derive(Clone)]
@@ -24,19 +30,35 @@ struct Host {
     address: SocketAddr,
     card: Arc<Mutex<Value>>,
     keys: Arc<Mutex<String>>,
+    /// Answers wait for this, once they were asked for.
+    gate: Arc<Semaphore>,
+    asked: Arc<Notify>,
 }
 
 impl Host {
     async fn start() -> Self {
         let (card, keys) = (Arc::new(Mutex::new(json!(null))), Arc::new(Mutex::new(String::new())));
         let (served, key_set) = (Arc::clone(&card), Arc::clone(&keys));
+        let (gate, asked) = (Arc::new(Semaphore::new(OPEN)), Arc::new(Notify::new()));
+        let (closed, told) = (Arc::clone(&gate), Arc::clone(&asked));
+        let pass = axum::middleware::from_fn(move |request: Request, next: Next| {
+            let (closed, told) = (Arc::clone(&closed), Arc::clone(&told));
+            async move {
+                if closed.available_permits() == 0 {
+                    told.notify_one();
+                }
+                drop(closed.acquire().await);
+                next.run(request).await
+            }
+        });
         let router = Router::new()
             .route("/card.json", get(async move || served.lock().unwrap().to_string()))
-            .route("/keys.json", get(async move || key_set.lock().unwrap().clone()));
+            .route("/keys.json", get(async move || key_set.lock().unwrap().clone()))
+            .layer(pass);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let host = Self { address, card, keys };
+        let host = Self { address, card, keys, gate, asked };
         host.serve(card_at(address));
         host
     }
@@ -47,6 +69,22 @@ impl Host {
 
     fn url(&self) -> String {
         format!("http://{}/card.json", self.address)
+    }
+
+    /// Answers nothing until it is told to go on.
+    fn hold(&self) {
+        self.gate.forget_permits(OPEN);
+    }
+
+    fn go_on(&self) {
+        self.gate.add_permits(OPEN);
+    }
+
+    /// Waits until something is asked for.
+    async fn asked(&self) {
+        tokio::time::timeout(std::time::Duration::from_secs(60), self.asked.notified())
+            .await
+            .expect("it is asked");
     }
 
     fn edit(&self, change: impl FnOnce(&mut Value)) {
@@ -290,7 +328,7 @@ async fn a_policy_and_its_synonyms_outlive_a_restart() {
 async fn an_approval_expires_on_its_day_and_only_a_person_renews_it() {
     let scene = Scene::added(true).await;
     let due = now() + SignedDuration::from_hours(48);
-    scene.registry.review_by("it", Some(due)).await.unwrap();
+    scene.registry.decide("it", Curation::Approved, &by("ada"), Some(due)).await.unwrap();
     let before = due - SignedDuration::from_secs(1);
     assert!(scene.registry.review(before).await.unwrap().is_empty());
     assert_eq!(scene.registry.review(due).await.unwrap(), ["it"]);
@@ -303,20 +341,185 @@ async fn an_approval_expires_on_its_day_and_only_a_person_renews_it() {
 }
 
 #[tokio::test]
-async fn an_approval_that_is_over_binds_nothing_even_before_it_is_taken_back() {
+async fn an_approval_is_over_by_the_clock_and_not_when_somebody_looks() {
     let scene = Scene::added(true).await;
-    let now = Timestamp::now();
-    for (due, standing) in [
-        (now + SignedDuration::from_hours(1), Curation::Approved),
-        (now - SignedDuration::from_secs(1), Curation::Proposed),
-    ] {
-        scene.registry.review_by("it", Some(due)).await.unwrap();
-        scene.registry.reload().await.unwrap();
-        assert_eq!(scene.registry.get("it").unwrap().curation, standing);
-        assert_eq!(scene.record().await.standing_at(now), standing);
+    let (registry, due) = (&scene.registry, Timestamp::now() + SignedDuration::from_millis(700));
+    registry.decide("it", Curation::Approved, &by("ada"), Some(due)).await.unwrap();
+    let before = registry.index();
+    assert_eq!(before.by_name("it").unwrap().curation, Curation::Approved);
+    let approved =
+        Query { filters: vec![Filter::one(Facet::State, "approved")], ..Query::default() };
+    assert_eq!(before.find(&approved).total, 1);
+    while Timestamp::now() < due {
+        tokio::task::yield_now().await;
     }
-    assert_eq!(scene.record().await.standing(), Curation::Approved, "nothing was written");
-    assert_eq!(scene.registry.review(now).await.unwrap(), ["it"]);
+    let now = registry.index();
+    assert_eq!(now.by_name("it").unwrap().curation, Curation::Proposed);
+    assert_eq!(now.find(&approved).total, 0);
+    assert_eq!(before.by_name("it").unwrap().curation, Curation::Approved, "a plan keeps its own");
+    let record = scene.record().await;
+    assert_eq!((record.standing(), record.decided()), (Curation::Proposed, Curation::Approved));
+    // Whoever decides something else meanwhile does not build on it.
+    let record = registry.tag("it", &["x".to_owned()], &[]).await.unwrap();
+    assert_eq!((record.decided(), record.is_held), (Curation::Proposed, true));
+    let record = registry.transition("it", Curation::Approved, &by("ada")).await.unwrap();
+    assert_eq!((record.standing(), record.review_by), (Curation::Approved, None));
+    assert_eq!(registry.get("it").unwrap().curation, Curation::Approved, "a person renewed it");
+    let at = Some(Timestamp::now());
+    registry.decide("it", Curation::Approved, &by("ada"), at).await.unwrap();
+    let news = registry.last_news().await.unwrap();
+    assert_eq!(registry.review(Timestamp::now()).await.unwrap(), ["it"]);
+    let told = registry.news(news).await.unwrap().news;
+    assert_eq!(
+        (told[0].was, told[0].standing),
+        (Some(Curation::Approved), Some(Curation::Proposed)),
+        "what was decided, and what is now"
+    );
+}
+
+/// Keeps that an agent was seen to be so much, by the card it has now.
+async fn seen(scene: &Scene, tier: Tier) {
+    let at = now() + SignedDuration::from_secs(1);
+    let probed = Probed {
+        at,
+        fresh_until: at + SignedDuration::from_hours(1),
+        tier: Some(tier),
+        is_silent: false,
+        shortfalls: Vec::new(),
+        took: std::time::Duration::ZERO,
+        card: Some(scene.record().await.digest),
+        unmeasured: None,
+    };
+    scene.registry.keep_probe("it", probed).await.unwrap();
+}
+
+#[tokio::test]
+async fn evidence_is_of_the_card_it_was_gathered_from() {
+    type Edit = fn(&mut Value);
+    let elsewhere: Edit =
+        |card| card["supportedInterfaces"][0]["url"] = json!("https://elsewhere.example/");
+    let edits: [(Edit, Option<Tier>); 3] = [
+        (|card| card["description"] = json!("Works well."), Some(Tier::Conformant)),
+        (elsewhere, None),
+        (|card| drop(card["skills"].as_array_mut().unwrap().pop()), None),
+    ];
+    for (edit, left) in edits {
+        let scene = Scene::added(false).await;
+        seen(&scene, Tier::Conformant).await;
+        scene.host.edit(edit);
+        let record = scene.refreshed().await;
+        assert_eq!(record.tier, left);
+        let agent = scene.registry.get("it").unwrap();
+        assert_eq!((agent.tier, agent.seen.as_ref().unwrap().tier), (left, left), "at once");
+        assert_eq!(scene.registry.seen("it").unwrap().tier, left);
+        let conformant =
+            Query { filters: vec![Filter::one(Facet::Evidence, "conformant")], ..Query::default() };
+        let found = scene.registry.index().find(&conformant).total;
+        assert_eq!(found, usize::from(left.is_some()));
+        let policy = read_policy(Source::new("p", "approve: [{evidence: conformant}]")).unwrap();
+        let approved = scene.registry.set_policy(policy, now()).await.unwrap();
+        assert_eq!(approved.is_empty(), left.is_none(), "no rule is founded on it");
+        scene.registry.reload().await.unwrap();
+        assert_eq!(scene.registry.get("it").unwrap().tier, left, "nor after a restart");
+    }
+}
+
+#[tokio::test]
+async fn a_rule_does_not_approve_by_evidence_of_another_card_in_the_same_breath() {
+    let scene = Scene::new().await;
+    let text = "approve: [{evidence: conformant, origin: file}, {evidence: proven}]";
+    let policy = read_policy(Source::new("p", text)).unwrap();
+    scene.registry.set_policy(policy, now()).await.unwrap();
+    let card = |url: &str| {
+        let mut card = card_at(scene.host.address);
+        card["supportedInterfaces"][0]["url"] = json!(url);
+        Source::new("card.json", &json!({"agents": [{"name": "it", "card": card}]}).to_string())
+    };
+    let here = "http://127.0.0.1:9/";
+    scene.registry.add_file(card(here), &options(false)).await.unwrap();
+    scene.registry.transition("it", Curation::Rejected, &by("ada")).await.unwrap();
+    seen(&scene, Tier::Conformant).await;
+    scene.registry.transition("it", Curation::Proposed, &by("ada")).await.unwrap();
+    let report =
+        scene.registry.add_file(card("http://127.0.0.1:8/"), &options(false)).await.unwrap();
+    assert_eq!(report.agents[0].standing, Some(Curation::Proposed), "{report}");
+    assert_eq!(scene.record().await.decided(), Curation::Proposed);
+}
+
+#[tokio::test]
+async fn evidence_does_not_move_to_another_origin_with_the_same_card() {
+    let scene = Scene::added(true).await;
+    seen(&scene, Tier::Conformant).await;
+    let other = Host::start().await;
+    other.serve(card_at(scene.host.address));
+    let catalog = |host: &Host| {
+        let text = json!({"agents": [{"name": "it", "url": host.url()}]}).to_string();
+        Source::new(&format!("{}/Cargo.toml", env!("CARGO_MANIFEST_DIR")), &text)
+    };
+    scene.registry.apply(catalog(&scene.host), &options(false)).await.unwrap();
+    assert_eq!(scene.registry.get("it").unwrap().tier, Some(Tier::Conformant));
+    let mut later = options(false);
+    later.by.at = now() + SignedDuration::from_secs(10);
+    scene.registry.apply(catalog(&other), &later).await.unwrap();
+    let record = scene.record().await;
+    assert_eq!((record.url.as_str(), record.version), (other.url().as_str(), 1));
+    assert_eq!(scene.registry.get("it").unwrap().tier, None);
+}
+
+#[tokio::test]
+async fn a_rule_that_was_withdrawn_while_a_card_was_fetched_approves_nothing() {
+    let scene = Scene::new().await;
+    let rules = |text: &str| read_policy(Source::new("p", text)).unwrap();
+    let text = format!("approve: [{{origin: 'http://{}'}}]", scene.host.address);
+    scene.registry.set_policy(rules(&text), now()).await.unwrap();
+    let url = scene.host.url();
+    let options = options(false);
+    let added = async { scene.registry.add_url(&url, Some("it"), None, &options).await.unwrap() };
+    let withdrawn = async {
+        scene.host.asked().await;
+        scene.registry.set_policy(rules("review_after_days: 5"), now()).await.unwrap();
+        scene.host.go_on();
+    };
+    scene.host.hold();
+    let (report, ()) = tokio::join!(added, withdrawn);
+    assert_eq!(report.agents[0].standing, Some(Curation::Proposed), "{report}");
+}
+
+#[tokio::test]
+async fn a_key_that_is_unpinned_while_a_card_is_fetched_vouches_for_nothing() {
+    let scene = Scene::new().await;
+    let pinned = key();
+    scene.host.serve(signed(&card_at(scene.host.address), &pinned, "k", None));
+    scene.pin(json!({ "acme": { "text": public(&pinned, "k") } })).await;
+    let options = options(false);
+    let url = scene.host.url();
+    let added = async { scene.registry.add_url(&url, Some("it"), None, &options).await.unwrap() };
+    let unpinned = async {
+        scene.host.asked().await;
+        scene.pin(json!({})).await;
+        scene.host.go_on();
+    };
+    scene.host.hold();
+    let _ = tokio::join!(added, unpinned);
+    assert_eq!(scene.record().await.trust.signed, Signed::Invalid);
+}
+
+#[tokio::test]
+async fn nobody_waits_for_the_key_sets_of_a_policy_that_is_being_set() {
+    let scene = Scene::added(true).await;
+    scene.host.serve(signed(&card_at(scene.host.address), &key(), "k", None));
+    scene.refreshed().await;
+    let keys = json!({ "acme": { "url": scene.host.url().replace("card", "keys") } });
+    scene.host.hold();
+    let set = scene.pin(keys);
+    let decided = async {
+        scene.host.asked().await;
+        // It comes to its end while the keys are waited for.
+        scene.registry.tag("it", &["x".to_owned()], &[]).await.unwrap();
+        scene.host.go_on();
+    };
+    let _ = tokio::join!(set, decided);
+    assert_eq!(scene.record().await.details.tags, ["x"], "and is not overwritten");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use serde_json::json;
 use store::{Batch, OpenOptions, SqliteStore, Store};
 
 use super::{MOST_ROWS, TOGETHER};
-use crate::news::{self, News};
+use crate::news::{self, NEWS, News};
 use crate::{
     ApplyOptions, Brought, Curation, Decision, Event, Outcome, Registry, RegistryError,
     read_brought_policy,
@@ -102,9 +102,9 @@ async fn who_was_away_too_long_or_comes_from_elsewhere_is_told_so() {
     };
     let many: Vec<News> = (1..=TOGETHER as u64).flat_map(one).collect();
     let mut batch = Batch::default();
-    news::add(&mut batch, &many, &"me".into());
+    news::add(&mut batch, NEWS, &many, &"me".into());
     for seq in 1..=MOST_ROWS {
-        news::add(&mut batch, &one(TOGETHER as u64 + seq), &"me".into());
+        news::add(&mut batch, NEWS, &one(TOGETHER as u64 + seq), &"me".into());
     }
     store.commit(batch).await.unwrap();
     assert!(!registry.news(7).await.unwrap().is_broken, "it begins within a row");
@@ -114,6 +114,7 @@ async fn who_was_away_too_long_or_comes_from_elsewhere_is_told_so() {
     let last = registry.last_news().await.unwrap();
     assert_eq!(last, TOGETHER as u64 + MOST_ROWS + 1);
     assert_eq!(registry.news(last - 1).await.unwrap().news.len(), 1);
+    assert_eq!(registry.last_public_news().await.unwrap(), 0, "others were told of none of it");
 }
 
 #[tokio::test]

@@ -4,16 +4,32 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A file that a person wrote, as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Map<String, Value>")]
 pub struct FileIn {
     /// What its author knows it by; it is not opened.
     pub name: String,
     /// All of it: YAML or JSON.
     pub text: String,
+}
+
+impl TryFrom<Map<String, Value>> for FileIn {
+    type Error = String;
+
+    fn try_from(mut members: Map<String, Value>) -> Result<Self, String> {
+        let mut text = |member: &str| match members.remove(member) {
+            Some(Value::String(text)) => Ok(text),
+            _ => Err(format!("`{member}` of a file has to be a text")),
+        };
+        let file = Self { name: text("name")?, text: text("text")? };
+        match members.keys().next() {
+            Some(unknown) => Err(format!("a file has no `{unknown}`, but `name` and `text`")),
+            None => Ok(file),
+        }
+    }
 }
 
 /// Takes agents in: `POST /v1/agents`. One of `url`, `card` and `file`.

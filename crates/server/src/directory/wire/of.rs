@@ -3,13 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use registry::{
-    Agent, CardVersion, Facet, Field, Found, Hit, Kind, Match, News, Probed, Prober, Record,
+    Agent, CardVersion, Facet, Field, Found, Hit, Index, Kind, Match, News, Probed, Prober, Record,
     Registry, RegistryError, Seen, Service,
 };
 
 use super::{
-    AgentOut, CountOut, EvidenceOut, FacetOut, HitOut, JudgedOut, Listed, MatchOut, NewsOut,
-    ProbeOut, ProbedOut, ProbesOut, RecordOut, ServiceOut, VersionOut,
+    AgentOut, CountOut, EvidenceOut, FacetOut, HitOut, JudgedOut, LintedOut, Listed, MatchOut,
+    NewsOut, PolicySetOut, ProbeOut, ProbedOut, ProbesOut, RecordOut, ServiceOut, VersionOut,
 };
 
 impl From<&Found> for Listed {
@@ -90,7 +90,10 @@ impl EvidenceOut {
 impl EvidenceOut {
     /// What other accounts see of it: how much was seen, and nothing of runs.
     pub(in crate::directory) fn for_others(self) -> Self {
-        let probe = |it: ProbeOut| ProbeOut { shortfalls: Vec::new(), ..it };
+        let probe = |it: ProbeOut| {
+            let unmeasured = it.unmeasured.map(|_| String::new());
+            ProbeOut { shortfalls: Vec::new(), unmeasured, ..it }
+        };
         Self {
             seen: self.seen.map(|seen| seen.for_others()),
             probes: self.probes.into_iter().map(probe).collect(),
@@ -106,6 +109,7 @@ impl From<&Probed> for ProbeOut {
             tier: probed.tier,
             shortfalls: probed.shortfalls.iter().map(ToString::to_string).collect(),
             took_ms: millis(probed.took),
+            unmeasured: probed.unmeasured.clone(),
         }
     }
 }
@@ -176,6 +180,25 @@ impl From<&CardVersion> for VersionOut {
 impl From<&Agent> for JudgedOut {
     fn from(agent: &Agent) -> Self {
         Self { name: agent.name.clone(), standing: agent.curation, signed: agent.signed }
+    }
+}
+
+impl PolicySetOut {
+    /// How the agents stand now that a policy changed.
+    #[must_use]
+    pub fn of(index: &Index, changed: &[String]) -> Self {
+        let judged = changed.iter().filter_map(|name| index.by_name(name));
+        Self { changed: judged.map(|agent| JudgedOut::from(&**agent)).collect() }
+    }
+}
+
+impl LintedOut {
+    /// What the card of an agent of the directory should be better at.
+    ///
+    /// # Errors
+    /// Those of [`Record::lint`].
+    pub fn of(record: &Record) -> Result<Self, RegistryError> {
+        Ok(Self { name: record.name.clone(), findings: record.lint()? })
     }
 }
 

@@ -75,3 +75,18 @@ async fn a_message_of_any_account_is_passed_on_again_after_an_error_that_passes(
     let done = send(&ada, message.into()).await.expect("a Task");
     assert_eq!(done.state(), TaskState::Completed);
 }
+
+#[tokio::test]
+async fn why_no_agent_fits_is_told_to_the_account_of_the_directory_alone() {
+    let agent = counting("one").await;
+    let scene = scene(&agent).await;
+    let eve = of(&scene, &scene.key("eve", &["admin"]).await);
+    let operator = of(&scene, &scene.key("local", &["admin"]).await);
+    let naming = |name: &str| said("go").with_metadata(metadata::AGENT, name).into();
+    let near = send(&eve, naming("agent-1")).await.expect_err("there is none").to_string();
+    let far = send(&eve, naming("zzz")).await.expect_err("there is none").to_string();
+    assert_eq!(near, far);
+    assert!(!near.contains("agent-0") && near.contains("its operator"), "{near}");
+    let said = send(&operator, naming("agent-1")).await.expect_err("there is none").to_string();
+    assert!(said.contains("did you mean `agent-0`?"), "{said}");
+}

@@ -196,3 +196,54 @@ async fn odd_requests_are_refused(curator: &Api<'_>, due: Value) {
         assert_eq!(refused.problem(), (400, "bad-request"), "{verb}");
     }
 }
+
+#[tokio::test]
+async fn a_list_of_values_is_no_object() {
+    let guarded = guarded().await;
+    let admin = caller(&guarded, "local", &["admin"]).await;
+    admin.add("a", json!({})).await;
+    for (path, body) in [
+        ("/v1/agents", json!([null, card("x"), null, {}, null, null, true, false])),
+        ("/v1/agents", json!({ "file": ["cards.json", "[]"] })),
+        ("/v1/agents:refresh", json!([["a"], true])),
+        ("/v1/agents:lint", json!([null, card("x"), null, {}])),
+        ("/v1/agents/a:suspend", json!(["why", null])),
+        ("/v1/agents/a:tag", json!([["x"], []])),
+        ("/v1/agents/a:publish", json!([true])),
+        ("/v1/agents", json!({ "file": { "name": "x", "text": "[]", "more": 1 } })),
+    ] {
+        let said = admin.post(path, body.clone()).await;
+        assert_eq!(said.problem(), (400, "bad-request"), "{path} {body}");
+    }
+    let policy = admin.call(Method::PUT, "/v1/policy", Some(json!([{}, null, {}]))).await;
+    assert_eq!(policy.problem(), (400, "bad-request"));
+    assert_eq!(admin.get("/v1/agents/a").await.ok()["standing"], "approved");
+    assert_eq!(admin.names("").await, ["a"]);
+}
+
+#[tokio::test]
+async fn a_name_that_is_no_text_is_a_problem_like_any_other() {
+    let guarded = guarded().await;
+    let admin = caller(&guarded, "local", &["admin"]).await;
+    for path in ["", "/versions", "/diff", "/lint"] {
+        let said = admin.get(&format!("/v1/agents/%ff{path}")).await;
+        assert_eq!(said.problem(), (400, "bad-request"), "{path}");
+        assert!(said.detail().contains("names no agent"), "{}", said.detail());
+    }
+    assert_eq!(admin.post("/v1/agents/%ff:approve", json!({})).await.status, 400);
+    assert_eq!(admin.call(Method::DELETE, "/v1/agents/%ff", None).await.status, 400);
+}
+
+#[tokio::test]
+async fn of_two_who_remove_an_agent_one_is_told_that_it_is_gone() {
+    let guarded = guarded().await;
+    let admin = caller(&guarded, "local", &["admin"]).await;
+    for _ in 0..10 {
+        admin.add("race", json!({})).await;
+        let remove = || admin.call(Method::DELETE, "/v1/agents/race", None);
+        let (one, other) = tokio::join!(remove(), remove());
+        let late = if one.status == 200 { other } else { one };
+        assert_eq!(late.problem(), (404, "unknown-agent"));
+        assert!(!late.detail().contains("did you mean"), "{}", late.detail());
+    }
+}

@@ -107,3 +107,44 @@ async fn readers_see_no_places_of_credentials_and_policies_are_of_their_account(
     assert_eq!(operator.get("/v1/policy").await.ok()["approve"], json!([]));
     assert_eq!(operator.get("/v1/agents/a").await.ok()["standing"], "proposed");
 }
+
+#[tokio::test]
+async fn other_names_of_an_entry_are_its_account_s_affair() {
+    let guarded = guarded().await;
+    let operator = caller(&guarded, "local", &["admin"]).await;
+    let text = json!({ "agents": [
+        { "name": "open", "card": card("open"), "public": true, "aliases": ["nickname"] },
+        { "name": "closed", "card": card("closed"), "aliases": ["alias"] },
+    ]});
+    let file = json!({ "name": "c.yaml", "text": text.to_string() });
+    operator.post("/v1/agents", json!({ "file": file, "approve": true })).await.ok();
+    let eve = caller(&guarded, "eve", &["admin"]).await;
+    let nowhere = eve.get("/v1/agents/nowhere").await.detail().to_owned();
+    for hidden in ["alias", "nickname", "closed"] {
+        let said = eve.get(&format!("/v1/agents/{hidden}")).await;
+        assert_eq!(said.problem(), (404, "unknown-agent"), "{hidden}");
+        assert_eq!(said.detail().replace(hidden, "nowhere"), nowhere, "{hidden}");
+        let decided = eve.post(&format!("/v1/agents/{hidden}:approve"), json!({})).await;
+        assert_eq!(decided.problem(), (404, "unknown-agent"), "{hidden}");
+    }
+    let near = eve.get("/v1/agents/nicknam").await;
+    assert!(!near.detail().contains("nickname"), "{}", near.detail());
+    let shown = eve.get("/v1/agents/open").await.ok();
+    assert_eq!(shown["details"]["aliases"], json!([]));
+    assert_eq!(eve.names("q=nickname").await, [""; 0]);
+    assert_eq!(operator.get("/v1/agents/nickname").await.ok()["name"], "open");
+
+    // What an account calls its own is its own, whatever others have by that name.
+    let text = json!({ "agents": [
+        { "name": "mine", "card": card("mine"), "aliases": ["open", "alias", "closed"] },
+    ]});
+    let file = json!({ "name": "c.yaml", "text": text.to_string() });
+    let added = eve.post("/v1/agents", json!({ "file": file })).await.ok();
+    assert_eq!(added["agents"][0]["outcome"], "added", "{added}");
+    for own in ["open", "alias", "closed"] {
+        assert_eq!(eve.get(&format!("/v1/agents/{own}")).await.ok()["name"], "mine", "{own}");
+    }
+    assert_eq!(eve.names("").await, ["mine", "open"]);
+    operator.post("/v1/agents/open:publish", json!({ "public": false })).await.ok();
+    assert_eq!(eve.names("").await, ["mine"], "what was made of an earlier index is not kept");
+}

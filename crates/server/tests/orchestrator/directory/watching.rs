@@ -145,6 +145,11 @@ async fn another_account_is_told_of_what_it_sees_alone() {
         told.each_ref().map(Told::what),
         [("added", "open"), ("changed", "open"), ("removed", "open")]
     );
+    // How far one was told does not count what one does not see.
+    assert_eq!(told.each_ref().map(|it| it.id.as_str()), ["0-1", "0-2", "0-3"]);
+    operator.add("also-closed", json!({})).await;
+    let mut later = Stream::of(&eve, None).await;
+    assert_eq!(later.told().await.id, "0-3");
     assert_eq!(told[0].data["was"], json!(null));
     assert_eq!(told[2].data["standing"], json!(null));
     let mut again = Stream::of(&eve, Some(&told[0].id)).await;
