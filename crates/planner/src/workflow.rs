@@ -16,6 +16,7 @@ use crate::template::Template;
 mod decoder;
 pub(crate) mod duration;
 mod each;
+mod gate;
 mod inputs;
 mod message;
 mod policy;

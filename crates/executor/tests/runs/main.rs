@@ -8,6 +8,7 @@ mod context;
 mod each;
 mod failing_store;
 mod follow;
+mod gates;
 mod hints;
 mod interfaces;
 mod odd;
