@@ -142,3 +142,46 @@ async fn items_that_were_done_are_not_run_again() {
         .collect();
     assert_eq!(steps, ["a", "a[0]", "a[1]", "a[2]"]);
 }
+
+/// The quicker of two agents is enough; the other one is killed for, and its cancel gets no answer before the kill.
+#[tokio::test]
+async fn what_is_not_needed_any_more_is_canceled_after_a_crash_as_well() {
+    let agent = Scripted::start(|request| {
+        let text = request.params.to_string();
+        match (request.method.as_str(), request.before) {
+            ("SendStreamingMessage", _) if text.contains("Be slow.") => {
+                request.events_then_silence(&[json!({"task": task("slow", "WORKING")})])
+            }
+            ("SendStreamingMessage", _) => {
+                request.events(&[json!({"task": completed("quick", "done")})])
+            }
+            ("CancelTask", 0) => Answer::Never,
+            ("CancelTask", _) => request.result(&task("slow", "CANCELED")),
+            _ => request.error(-32601, "not here"),
+        }
+    })
+    .await;
+    let convoke = Convoke::default();
+    let file = format!(
+        "convoke: 1\nname: w\nagents: {{it: {{url: \"{}\"}}}}\nsteps:\n  \
+         slow: {{agent: it, message: Be slow.}}\n  \
+         quick: {{agent: it, message: Be quick., needs: [before]}}\n  \
+         before: {{agent: it, message: Wait.}}\n  \
+         first: {{agent: it, message: Enough., needs: [slow, quick], join: any, cancel_rest: true}}\n",
+        agent.url
+    );
+    convoke.write("w.yaml", file);
+    let process = convoke.start(["run", "w.yaml"]);
+    agent.until("CancelTask", 1).await;
+    process.kill().await;
+    let journal = run_of(&convoke).await;
+    assert_eq!((journal.count("step_canceled"), journal.count("attempt_canceled")), (1, 0));
+    let done = convoke.run(["--json", "run", "--resume", &journal.run]).await.exits(0).json();
+    let state = |step: usize| done["steps"][step]["state"].clone();
+    assert_eq!((state(0), state(3)), (json!("canceled"), json!("completed")));
+    assert_eq!(agent.received("CancelTask").len(), 2);
+    let sent = agent.received("SendStreamingMessage");
+    let slow = sent.iter().filter(|request| request.params.to_string().contains("Be slow."));
+    assert_eq!(slow.count(), 1, "what is canceled is not sent again");
+    assert_eq!(run_of(&convoke).await.count("step_canceled"), 1);
+}

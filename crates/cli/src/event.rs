@@ -35,7 +35,7 @@ pub(crate) struct Line<'a> {
     /// How many of its items have failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     failed: Option<u32>,
-    /// Why a step is skipped.
+    /// Why a step is skipped or canceled.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,6 +68,10 @@ fn about(event: &RunEvent) -> Line<'_> {
         RunEvent::RunResumed { at } => of_run("run_resumed", *at),
         RunEvent::StepSkipped { at, reason, .. } => {
             Line { reason: Some(reason.to_string()), ..of_run("step_skipped", *at) }
+        }
+        RunEvent::StepCanceled { at, by, .. } => {
+            let reason = Some(format!("`{by}` does not need it any more"));
+            Line { reason, ..of_run("step_canceled", *at) }
         }
         RunEvent::StepExpanded { at, count, .. } => {
             Line { count: Some(*count), ..of_run("step_expanded", *at) }
@@ -255,6 +259,9 @@ mod tests {
         let reason = SkipReason::When { condition: "false".to_owned() };
         let skipped = told(&RunEvent::StepSkipped { step: step.clone(), at: AT, reason });
         assert_eq!(skipped["reason"], "`when: false` is false");
+        let by = StepId::new("b");
+        let canceled = told(&RunEvent::StepCanceled { step: step.clone(), at: AT, by });
+        assert_eq!(canceled["reason"], "`b` does not need it any more");
         let failed = RunEvent::StepFailed { step, at: AT, result: body(), error: error() };
         let expected = json!({"event": "step_failed", "at": AT, "step": "a", "error": "broke"});
         assert_eq!(told(&failed), expected);
@@ -335,6 +342,7 @@ mod tests {
             RunEvent::CancelRequested { at },
             RunEvent::RunTimedOut { at },
             RunEvent::BudgetSpent { at, step: step() },
+            RunEvent::StepCanceled { step: step(), at, by: step() },
             RunEvent::StepExpanded { step: step(), at, items: body(), count: 2 },
             RunEvent::StepGathered { step: step(), at, failed: 1 },
             RunEvent::AttemptStarted { step: step(), attempt, at, intent: Arc::clone(&intent) },

@@ -64,6 +64,7 @@ impl Progress {
 fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String)> {
     let text = match event {
         RunEvent::StepSkipped { reason, .. } => format!("skipped: {reason}"),
+        RunEvent::StepCanceled { by, .. } => format!("canceled: {by} does not need it any more"),
         RunEvent::StepExpanded { count, .. } => format!("runs for {}", items(*count)),
         RunEvent::StepGathered { step, failed, .. } => gathered(recorded, step, *failed),
         RunEvent::AttemptStarted { attempt, intent, .. } if *attempt > 1 => {

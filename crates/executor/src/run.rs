@@ -16,6 +16,7 @@ pub mod projection;
 #[cfg(test)]
 mod proof;
 mod refusal;
+mod settle;
 mod shape;
 mod step;
 
@@ -72,6 +73,8 @@ pub struct Run {
     clock: Clock,
     /// To be skipped by the next decision.
     to_skip: BTreeSet<StepIndex>,
+    /// To be canceled by the next decision, each for the step that needs it no more.
+    to_cancel: BTreeMap<StepIndex, StepIndex>,
     /// Waiting for their items.
     expanded: BTreeSet<StepIndex>,
     /// To be settled by the next decision, because all their items are.
@@ -104,7 +107,11 @@ impl Run {
     /// Prepares a run that has not started.
     #[must_use]
     pub fn new(shape: Arc<Shape>) -> Self {
-        let step = |at| Step::new(shape.step(at).id.clone(), shape.step(at).dependencies);
+        let step = |at| {
+            let open = shape.step(at).dependencies.len();
+            let open = u32::try_from(open).expect("a plan has fewer than 2^32 steps");
+            Step::new(shape.step(at).id.clone(), open)
+        };
         let steps: Vec<Step> = shape.indices().map(step).collect();
         Self {
             unsettled: steps.len(),
@@ -121,6 +128,7 @@ impl Run {
             paused: BTreeSet::new(),
             clock: Clock::default(),
             to_skip: BTreeSet::new(),
+            to_cancel: BTreeMap::new(),
             expanded: BTreeSet::new(),
             to_gather: BTreeSet::new(),
             orphans: BTreeMap::new(),

@@ -70,15 +70,23 @@ impl std::fmt::Display for ReasonKind {
 pub(crate) struct Edges {
     edges: Vec<Edge>,
     index: HashMap<(usize, usize), usize>,
+    /// How many steps each step waits for.
+    into: HashMap<usize, u32>,
 }
 
 impl Edges {
     pub(crate) fn add(&mut self, from: usize, to: usize, reason: Reason) {
         let index = *self.index.entry((from, to)).or_insert_with(|| {
             self.edges.push(Edge { from, to, reasons: Vec::new() });
+            *self.into.entry(to).or_default() += 1;
             self.edges.len() - 1
         });
         self.edges[index].reasons.push(reason);
+    }
+
+    /// How many steps a step waits for so far.
+    pub(crate) fn count_into(&self, step: usize) -> u32 {
+        self.into.get(&step).copied().unwrap_or_default()
     }
 
     /// The edges by the step that waits, then the step that is waited for.

@@ -11,6 +11,7 @@ use document::{Diagnostic, Source, Span};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use crate::result::{StepResult, StepState};
 use crate::scope::Scope;
 
 mod depth;
@@ -272,24 +273,19 @@ impl Expression {
                 reading.range.start < range.end && range.start < reading.range.end
             })
         };
-        let skipped =
+        let without =
             self.readings().into_iter().filter(concerns).find_map(|reading| match reading.what {
-                What::Step(name) => scope
-                    .steps
-                    .get(&name)
-                    .filter(|result| result.is_skipped())
-                    .map(|result| (name, result.clone())),
+                What::Step(name) => {
+                    let why = without_result(scope.steps.get(&name)?)?;
+                    Some((name, why))
+                }
                 _ => None,
             });
-        match skipped {
-            Some((name, result)) => {
-                let reason =
-                    result.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-                format!(
-                    "step `{name}` was skipped{reason}; say what to use then: \
-                     `steps.{name}.text | default(\"none\")`"
-                )
-            }
+        match without {
+            Some((name, why)) => format!(
+                "step `{name}` {why}; say what to use then: \
+                 `steps.{name}.text | default(\"none\")`"
+            ),
             None => "where a value may be missing, say what to use then: `… | default(\"none\")`"
                 .to_owned(),
         }
@@ -301,6 +297,21 @@ impl Expression {
             Form::Whole | Form::Mixed => scan::scan_text(&self.source),
         };
         islands.map(|islands| references::readings(&islands).0).unwrap_or_default()
+    }
+}
+
+/// Why a step has no result, if it has none.
+fn without_result(result: &StepResult) -> Option<String> {
+    match result.state {
+        StepState::Skipped => {
+            let reason = result.reason.as_ref().map(|reason| format!(": {reason}"));
+            Some(format!("was skipped{}", reason.unwrap_or_default()))
+        }
+        StepState::Canceled => Some("was canceled".to_owned()),
+        StepState::Waiting | StepState::Running | StepState::Paused => {
+            Some("has not ended".to_owned())
+        }
+        StepState::Completed | StepState::Failed => None,
     }
 }
 

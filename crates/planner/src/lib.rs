@@ -42,7 +42,7 @@ pub use render::{Origin, evaluate_outputs, render_message};
 pub use result::{StepError, StepResult, StepState};
 pub use schedule::{Occurrence, Schedule, Times};
 pub use scope::{Item, RunView, Scope};
-pub use step::{ErrorClass, ForEach, Jitter, OnError, Retry, Selector, Step, item_id};
+pub use step::{ErrorClass, ForEach, Jitter, Join, OnError, Retry, RunIf, Selector, Step, item_id};
 pub use template::{PartContent, PartTemplate, Template};
 pub use turn::{MAX_ITEMS, evaluate_items, evaluate_when};
 pub use workflow::{

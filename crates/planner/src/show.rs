@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::criteria::Criteria;
 use crate::dag::Edge;
 use crate::plan::Plan;
-use crate::step::Selector;
+use crate::step::{Join, RunIf, Selector};
 use crate::workflow::duration;
 
 /// Shows a plan as text: for each step its agent, why no other, and what it waits for and why.
@@ -71,6 +71,9 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
             &format!("  after      {}: {}", plan.workflow.steps[edge.from].id, reasons.join(", ")),
         );
     }
+    if let Some(gate) = gate(plan, step) {
+        line(out, &format!("  runs       {gate}"));
+    }
     let references = ids(plan, &plan.references[step]);
     if !references.is_empty() {
         line(out, &format!("  refers to  {}", references.join(", ")));
@@ -83,6 +86,17 @@ fn for_each(plan: &Plan, step: usize) -> Option<String> {
     let list = document::brief(plan.workflow.source.slice(for_each.span), 200);
     let most = for_each.concurrency.map(|most| format!(", {most} at once")).unwrap_or_default();
     Some(format!("{list}{most}"))
+}
+
+/// What a step waits for, when that is not all of its dependencies and their success.
+fn gate(plan: &Plan, step: usize) -> Option<String> {
+    let (of, step_of_file) = (plan.dependencies[step].len(), &plan.workflow.steps[step]);
+    let rest = if step_of_file.cancel_rest { ", which cancels the others" } else { "" };
+    match (step_of_file.join, step_of_file.run_if) {
+        (Join::AtLeast(count), _) => Some(format!("once {count} of {of} completed{rest}")),
+        (Join::All, RunIf::Settled) => Some("however these end".to_owned()),
+        (Join::All, RunIf::Succeeded) => None,
+    }
 }
 
 /// What a card says: it must neither move a terminal nor look like another line of the plan.
@@ -171,6 +185,13 @@ fn step_json(plan: &Plan, step: usize) -> Json {
     if let Some(for_each) = &plan.workflow.steps[step].for_each {
         shown["for_each"] = plan.workflow.source.slice(for_each.span).into();
         shown["concurrency"] = for_each.concurrency.into();
+    }
+    if let Join::AtLeast(count) = plan.workflow.steps[step].join {
+        shown["join"] = count.into();
+        shown["cancel_rest"] = plan.workflow.steps[step].cancel_rest.into();
+    }
+    if plan.workflow.steps[step].run_if == RunIf::Settled {
+        shown["run_if"] = "settled".into();
     }
     shown
 }

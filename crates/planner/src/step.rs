@@ -33,12 +33,62 @@ pub struct Step {
     /// The list for each item of which it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_each: Option<ForEach>,
+    /// How many of its dependencies it waits for.
+    #[serde(default, skip_serializing_if = "Join::is_all")]
+    pub join: Join,
+    /// How they must have ended.
+    #[serde(default, skip_serializing_if = "RunIf::is_succeeded")]
+    pub run_if: RunIf,
+    /// Whether its other dependencies are canceled once enough have completed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cancel_rest: bool,
     /// What its failure means for the run.
     pub on_error: OnError,
     /// When and how a failed attempt is repeated.
     pub retry: Retry,
     /// How long one attempt may take.
     pub timeout: Duration,
+}
+
+/// Says how many of its dependencies a step waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Join {
+    /// Until all are settled.
+    #[default]
+    All,
+    /// Until so many have completed.
+    AtLeast(u32),
+}
+
+impl Join {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+    fn is_all(&self) -> bool {
+        *self == Join::All
+    }
+}
+
+/// Says how the dependencies of a step that waits for all of them must have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunIf {
+    /// Completed, skipped by their own `when`, or failed in a way that dependents may see.
+    #[default]
+    Succeeded,
+    /// In any way.
+    Settled,
+}
+
+impl RunIf {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+    fn is_succeeded(&self) -> bool {
+        *self == RunIf::Succeeded
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Says for which items a step runs, once for each.

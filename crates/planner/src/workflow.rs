@@ -18,6 +18,7 @@ use crate::template::Template;
 mod decoder;
 pub(crate) mod duration;
 mod each;
+mod gate;
 mod inputs;
 mod limits;
 mod message;

@@ -227,6 +227,7 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::RunQueued { .. }
         | RunEvent::RunAdmitted { .. }
         | RunEvent::StepSkipped { .. }
+        | RunEvent::StepCanceled { .. }
         | RunEvent::StepExpanded { .. }
         | RunEvent::StepGathered { .. }
         | RunEvent::AttemptStarted { .. }

@@ -13,7 +13,7 @@ use super::Driver;
 use crate::{
     ExecutorError,
     body::Body,
-    run::{Phase, Run, RunEvent, Settled, StepIndex},
+    run::{Items, Phase, Run, RunEvent, Settled, StepIndex},
 };
 
 /// Results by step, each for as long as somebody is going to read it, and what the run started with.
@@ -82,6 +82,8 @@ impl Driver {
             if let Some(step) = self.plan.workflow.steps.get(at.position()) {
                 self.results.release(&step.reads);
                 self.results.lists.remove(&at);
+                let items = self.run.at(at).items.iter().flat_map(Items::indices);
+                items.for_each(|item| self.streamed.forget(item));
             }
             self.streamed.forget(at);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use planner::{ErrorClass, OnError, StepError};
+use planner::{ErrorClass, StepError};
 use protocol::v1::TaskState;
 
 use super::{
@@ -40,6 +40,7 @@ impl Run {
             RunEvent::StepSkipped { step, at, reason } => {
                 self.settle(step, *at, Settled::Skipped(reason.clone()));
             }
+            RunEvent::StepCanceled { step, at, .. } => self.cancel_step(step, *at),
             RunEvent::StepExpanded { step, at, items, count } => {
                 self.expand(step, *at, items, *count);
             }
@@ -248,78 +249,8 @@ impl Run {
         }
     }
 
-    fn settle(&mut self, step: &StepId, at: Timestamp, how: Settled) {
-        self.pass(at);
-        let Some(index) = self.find(step) else {
-            return;
-        };
-        let halt = self.failure_of(index, step, &how);
-        let skips = self.skips_dependents(index, &how);
-        let has_failed = matches!(how, Settled::Failed(..));
-        self.end_step(index, at, how);
-        match self.at(index).item_of {
-            Some((parent, _)) => self.end_item(parent, has_failed),
-            None => self.release_dependents(index, skips),
-        }
-        if let Some(outcome) = halt {
-            self.halt_for(at, outcome);
-        }
-    }
-
-    fn release_dependents(&mut self, index: StepIndex, skips: bool) {
-        let shape = Arc::clone(&self.shape);
-        for dependent in &shape.step(index).dependents {
-            self.release(*dependent, skips.then_some(index));
-        }
-    }
-
-    pub(super) fn end_step(&mut self, at: StepIndex, when: Timestamp, how: Settled) {
-        self.set_phase(at, Phase::Settled(how));
-        self.steps[at.position()].settled_at = Some(when);
-        self.to_skip.remove(&at);
-        self.to_gather.remove(&at);
-        self.unsettled -= 1;
-    }
-
-    fn release(&mut self, at: StepIndex, skip_for: Option<StepIndex>) {
-        self.work += 1;
-        let step = &mut self.steps[at.position()];
-        step.open -= 1;
-        step.skip_for = step.skip_for.or(skip_for);
-        if step.open > 0 {
-            return;
-        }
-        if step.skip_for.is_some() {
-            self.to_skip.insert(at);
-        } else {
-            self.set_phase(at, Phase::Ready);
-        }
-    }
-
-    fn failure_of(&self, at: StepIndex, step: &StepId, how: &Settled) -> Option<Outcome> {
-        match how {
-            Settled::Failed(_, error) if self.shape_of(at).on_error == OnError::Fail => {
-                Some(Outcome::Failed(RunError { step: Some(step.clone()), error: error.clone() }))
-            }
-            _ => None,
-        }
-    }
-
-    fn skips_dependents(&self, at: StepIndex, how: &Settled) -> bool {
-        match how {
-            Settled::Failed(..) | Settled::Gathered { failed: 1.. } => {
-                self.shape_of(at).on_error == OnError::SkipDependents
-            }
-            Settled::Skipped(super::SkipReason::DependencyFailed { .. }) => true,
-            Settled::Skipped(super::SkipReason::When { .. })
-            | Settled::Completed(_)
-            | Settled::Gathered { failed: 0 }
-            | Settled::Canceled => false,
-        }
-    }
-
     /// No further step starts; what is in flight is told to stop. The first reason stays.
-    fn halt_for(&mut self, at: Timestamp, outcome: Outcome) {
+    pub(super) fn halt_for(&mut self, at: Timestamp, outcome: Outcome) {
         self.pass(at);
         if self.halt.is_some() {
             return;
@@ -337,7 +268,7 @@ impl Run {
         self.halt_for(at, Outcome::Failed(error));
     }
 
-    fn halt_step(&mut self, index: StepIndex, since: Timestamp) {
+    pub(super) fn halt_step(&mut self, index: StepIndex, since: Timestamp) {
         let canceling = |flight, task| Phase::Canceling { flight, task, since };
         match self.at(index).phase.clone() {
             Phase::Sending(flight) => self.set_phase(index, canceling(flight, None)),

@@ -179,6 +179,18 @@ pub enum SkipReason {
         /// The direct dependency.
         step: StepId,
     },
+    /// A dependency was canceled, or skipped for such a one.
+    DependencyCanceled {
+        /// The direct dependency.
+        step: StepId,
+    },
+    /// Fewer dependencies can complete than it waits for.
+    Unreachable {
+        /// How many have.
+        completed: u32,
+        /// How many it waits for.
+        needed: u32,
+    },
 }
 
 impl fmt::Display for SkipReason {
@@ -187,6 +199,10 @@ impl fmt::Display for SkipReason {
             Self::When { condition } => write!(f, "`when: {condition}` is false"),
             Self::DependencyFailed { step } => {
                 write!(f, "`{step}` did not complete and skips its dependents")
+            }
+            Self::DependencyCanceled { step } => write!(f, "`{step}` was canceled"),
+            Self::Unreachable { completed, needed } => {
+                write!(f, "{completed} of its dependencies completed, {needed} were needed")
             }
         }
     }

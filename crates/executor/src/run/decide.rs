@@ -74,7 +74,7 @@ impl Run {
     /// Emits what the new state calls for without further input: skips, the verdict, and free slots.
     pub(super) fn follow_up(&mut self, events: &mut Vec<RunEvent>) {
         while self.halt.is_none()
-            && let Some(event) = self.gather_next().or_else(|| self.skip_next())
+            && let Some(event) = self.next_end()
         {
             self.record(event, events);
         }
@@ -88,15 +88,9 @@ impl Run {
         }
     }
 
-    fn skip_next(&mut self) -> Option<RunEvent> {
-        let skipped = self.to_skip.pop_first()?;
-        let step = self.at(skipped);
-        let cause = step.skip_for.expect("only a step with a cause is put into to_skip");
-        Some(RunEvent::StepSkipped {
-            step: step.id.clone(),
-            at: self.now,
-            reason: SkipReason::DependencyFailed { step: self.at(cause).id.clone() },
-        })
+    /// The next step that ends without any more input.
+    fn next_end(&mut self) -> Option<RunEvent> {
+        self.cancel_next().or_else(|| self.gather_next()).or_else(|| self.skip_next())
     }
 
     pub(super) fn record(&mut self, event: RunEvent, events: &mut Vec<RunEvent>) {

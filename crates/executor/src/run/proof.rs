@@ -9,12 +9,14 @@ use std::{
     time::Duration,
 };
 
-use planner::{ErrorClass, Jitter, OnError, Retry, StepState};
+use planner::{ErrorClass, Jitter, Join, OnError, Retry, RunIf, StepState};
 use proptest::prelude::*;
 
 use self::facts::chunked;
 use self::world::{Character, Fate, Scenario, World, bound};
-use super::{Effect, Input, Outcome, Phase, Run, RunEvent, Shape, StepId, StepIndex, StepShape};
+use super::{
+    Effect, Input, Outcome, Phase, Run, RunEvent, Shape, Step, StepId, StepIndex, StepShape,
+};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
@@ -50,7 +52,9 @@ proptest! {
             assert_eq!(kept, recomputed(live));
             // Telling paused agents to stop takes slots that nobody else wants any more, and an agent
             // that goes on by itself after its authorization asks nobody for a slot.
-            let limit = live.shape.parallel + world.self_starters(live);
+            let canceling = |step: &&Step| matches!(step.phase, Phase::Canceling { .. });
+            let told = live.steps.iter().filter(canceling).count();
+            let limit = live.shape.parallel + world.self_starters(live) + told;
             assert!(live.halt.is_some() || live.slots_taken <= limit, "parallel is a limit");
             let taken = live.steps.iter().filter(|step| step.holds_slot()).count();
             assert_eq!(live.slots_taken, taken);
@@ -65,11 +69,16 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
     let mut bound_by_pause = BTreeSet::new();
     let mut settled = BTreeSet::new();
     let mut expanded = BTreeSet::new();
+    let mut called_off = BTreeSet::new();
     let mut finished = 0;
     let mut newest = BTreeMap::new();
     for event in journal {
         match event {
+            RunEvent::StepCanceled { step, .. } => {
+                prop_assert!(called_off.insert(step) && !settled.contains(step));
+            }
             RunEvent::AttemptStarted { step, attempt, .. } => {
+                prop_assert!(!called_off.contains(step), "{step} is not needed");
                 prop_assert!(intents.insert((step, *attempt)), "one intent per attempt");
                 newest.insert(step, *attempt);
             }
@@ -93,6 +102,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
             | RunEvent::StepGathered { step, .. }
             | RunEvent::StepFailed { step, .. } => {
                 prop_assert!(settled.insert(step), "{step} settles once");
+                prop_assert!(!called_off.contains(step), "{step} is not needed");
             }
             RunEvent::RunFinished { .. } => finished += 1,
             _ => (),
@@ -142,12 +152,19 @@ fn worlds() -> impl Strategy<Value = World> {
 fn characters() -> impl Strategy<Value = Character> {
     let items = proptest::option::weighted(0.3, (0u32..5, 1usize..4));
     let on_error = prop_oneof![1 => Just(OnError::SkipDependents), 2 => Just(OnError::Continue)];
-    (any::<u16>(), fates(), on_error, items).prop_map(|(edges, fate, on_error, items)| Character {
-        edges,
-        fate,
-        on_error,
-        items,
-    })
+    let join = proptest::option::weighted(0.3, 0u32..12);
+    let run_if = prop_oneof![3 => Just(RunIf::Succeeded), 1 => Just(RunIf::Settled)];
+    (any::<u16>(), fates(), on_error, items, join, run_if, any::<bool>()).prop_map(
+        |(edges, fate, on_error, items, join, run_if, cancel_rest)| Character {
+            edges,
+            fate,
+            on_error,
+            items,
+            join,
+            run_if,
+            cancel_rest,
+        },
+    )
 }
 
 fn fates() -> impl Strategy<Value = Fate> {
@@ -181,12 +198,18 @@ fn shape_of(dependencies: &[Vec<u32>], steps: &[Character], parallel: usize) -> 
         .zip(steps)
         .map(|((at, needs), step)| StepShape {
             id: StepId::new(&format!("s{at}")),
-            dependencies: u32::try_from(needs.len()).expect("a small graph"),
+            dependencies: needs.iter().copied().map(StepIndex).collect(),
             dependents: (0u32..)
                 .zip(dependencies)
                 .filter(|(_, needs)| needs.contains(&at))
                 .map(|(to, _)| StepIndex(to))
                 .collect(),
+            join: match (step.join, u32::try_from(needs.len())) {
+                (Some(count), Ok(1..)) => Join::AtLeast(count % needs.len() as u32 + 1),
+                _ => Join::All,
+            },
+            run_if: step.run_if,
+            cancel_rest: step.cancel_rest && step.join.is_some(),
             on_error: step.on_error,
             retry: Retry {
                 attempts: 3,
@@ -205,8 +228,7 @@ fn shape_of(dependencies: &[Vec<u32>], steps: &[Character], parallel: usize) -> 
 
 /// A graph of one step.
 fn one_step(fate: Fate) -> World {
-    let step = Character { edges: 0, fate, on_error: OnError::Fail, items: None };
-    World::of_shape(shape_of(&[vec![]], &[step], 1), fate)
+    World::of_shape(shape_of(&[vec![]], &[Character::plain(fate)], 1), fate)
 }
 
 #[test]
@@ -228,7 +250,7 @@ fn fan_out(width: u32) -> World {
         vec![StepShape { dependents: (1..=width).map(StepIndex).collect(), ..template.clone() }];
     steps.extend((1..=width).map(|at| StepShape {
         id: StepId::new(&format!("s{at}")),
-        dependencies: 1,
+        dependencies: vec![StepIndex(0)],
         ..template.clone()
     }));
     World::of_shape(Shape::new(steps, 16, Duration::from_mins(30)), Fate::Binds)

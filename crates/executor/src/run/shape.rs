@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use planner::{ErrorClass, OnError, Plan, Retry};
+use planner::{ErrorClass, Join, OnError, Plan, Retry, RunIf};
 
 use super::{StepId, Wait};
 
@@ -22,10 +22,16 @@ impl StepIndex {
 pub struct StepShape {
     /// The name that events use.
     pub id: StepId,
-    /// Number of direct dependencies.
-    pub dependencies: u32,
+    /// Steps that this one waits for, in plan order.
+    pub dependencies: Vec<StepIndex>,
     /// Steps that wait for this one, in plan order.
     pub dependents: Vec<StepIndex>,
+    /// How many of its dependencies it waits for.
+    pub join: Join,
+    /// How they must have ended.
+    pub run_if: RunIf,
+    /// Whether the others are canceled once enough have completed.
+    pub cancel_rest: bool,
     /// What its failure means for the run.
     pub on_error: OnError,
     /// When a failed attempt is tried again.
@@ -68,9 +74,11 @@ impl Shape {
             .enumerate()
             .map(|(at, step)| StepShape {
                 id: StepId::new(&step.id),
-                dependencies: u32::try_from(plan.dependencies[at].len())
-                    .expect("a plan has fewer than 2^32 edges"),
+                dependencies: plan.dependencies[at].iter().map(|from| index(*from)).collect(),
                 dependents: plan.dependents[at].iter().map(|to| index(*to)).collect(),
+                join: step.join,
+                run_if: step.run_if,
+                cancel_rest: step.cancel_rest,
                 on_error: step.on_error,
                 retry: step.retry.clone(),
                 timeout: step.timeout,
@@ -172,8 +180,11 @@ mod tests {
     fn step(jitter: Jitter) -> StepShape {
         StepShape {
             id: StepId::new("a"),
-            dependencies: 0,
+            dependencies: Vec::new(),
             dependents: Vec::new(),
+            join: Join::All,
+            run_if: RunIf::Succeeded,
+            cancel_rest: false,
             on_error: OnError::Fail,
             retry: Retry {
                 attempts: 5,

@@ -2,7 +2,8 @@
 //!
 //! | from | event | to |
 //! |---|---|---|
-//! | Waiting | last dependency settled | Ready (or skipped, when a dependency says so) |
+//! | Waiting | last dependency settled, or as many completed as `join` says | Ready |
+//! | Waiting | `StepSkipped`, when a dependency says so, or too few can still complete | Settled |
 //! | Ready | a slot is free | Rendering |
 //! | Ready, Rendering, `BackingOff` | `AttemptStarted` | Sending |
 //! | Ready, Rendering | `StepSkipped`, `StepFailed` | Settled |
@@ -23,6 +24,8 @@
 //! | `Answered`, Answering | `AnswerRefused` | Paused |
 //! | Sending, Watching, Paused, `Answered`, Answering | the run halts | Canceling |
 //! | `BackingOff`, or Ready after an attempt | the run halts | Settled |
+//! | Sending, Watching, Paused, `Answered`, Answering | `StepCanceled` | Canceling |
+//! | Waiting, Ready, Rendering, `BackingOff`, Items | `StepCanceled` | Settled, and the items as above |
 //! | Canceling | `AttemptBound`, also in place of `AttemptPaused` | Canceling, with a Task to cancel |
 //! | Canceling | `AttemptCanceled` | Settled |
 
@@ -132,9 +135,11 @@ pub struct Step {
     pub phase: Phase,
     /// Dependencies that are not settled.
     pub open: u32,
+    /// Dependencies that have completed.
+    pub completed: u32,
     /// Attempts started so far.
     pub attempts: u32,
-    /// The dependency on whose account it will be skipped.
+    /// The dependency on whose account it would be skipped.
     pub skip_for: Option<StepIndex>,
     /// When its first attempt started.
     pub started_at: Option<Timestamp>,
@@ -154,6 +159,7 @@ impl Step {
             items: None,
             phase: Phase::Waiting,
             open: dependencies,
+            completed: 0,
             attempts: 0,
             skip_for: None,
             started_at: None,

@@ -9,6 +9,7 @@ mod context;
 mod each;
 mod failing_store;
 mod follow;
+mod gates;
 mod groups;
 mod hints;
 mod interfaces;

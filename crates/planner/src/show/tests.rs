@@ -138,3 +138,23 @@ fn a_plan_shows_for_which_items_a_step_runs() {
     );
     assert!(mermaid(&plan).contains("step_a[\"a for each item<br/>x\"]"));
 }
+
+#[test]
+fn a_plan_shows_what_a_step_waits_for() {
+    let source = Source::new(
+        "w.yaml",
+        "convoke: 1\nname: w\nsteps:\n  a: {agent: x}\n  b: {agent: x}\n  c: {agent: x, needs: [a, b], join: any, cancel_rest: true}\n  d: {agent: x, needs: [c], run_if: settled}\n",
+    );
+    let index = Index::new([Arc::new(agent("x", "x", &[]))]);
+    let plan = bind(Arc::new(check(&source).unwrap()), &index, &BTreeMap::new()).unwrap();
+    let shown = text(&plan);
+    assert!(
+        shown.contains("\n  runs       once 1 of 2 completed, which cancels the others\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("\n  runs       however these end\n"), "{shown}");
+    let json = json(&plan);
+    let (c, d) = (&json["steps"][2], &json["steps"][3]);
+    assert_eq!((&c["join"], &c["cancel_rest"]), (&json!(1), &json!(true)));
+    assert_eq!((&d["run_if"], &d["join"]), (&json!("settled"), &Json::Null));
+}

@@ -235,6 +235,16 @@ impl<'s> Decoder<'s> {
         }
     }
 
+    pub(super) fn flag(&mut self, node: &Node, what: &str) -> Option<bool> {
+        match &node.value {
+            Value::Bool(flag) => Some(*flag),
+            _ => {
+                self.expected(node, what, "true or false");
+                None
+            }
+        }
+    }
+
     /// Reads one of a closed set of words.
     pub(super) fn one_of<T: Copy>(
         &mut self,

@@ -11,10 +11,13 @@ use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output};
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
 use crate::step::{OnError, Retry, Step};
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 12] = [
     "agent",
     "message",
     "needs",
+    "join",
+    "run_if",
+    "cancel_rest",
     "when",
     "for_each",
     "concurrency",
@@ -122,6 +125,7 @@ impl<'n> Checker<'_, 'n> {
         all_reads.sort_unstable();
         all_reads.dedup();
         let selector = self.agent(index, fields, entry, &what, edges);
+        let gate = self.gate(fields, &what, edges.count_into(index));
         Some(Step {
             id: entry.key.clone(),
             span: entry.key_span,
@@ -132,6 +136,9 @@ impl<'n> Checker<'_, 'n> {
             reads: all_reads,
             when,
             for_each,
+            join: gate.join,
+            run_if: gate.run_if,
+            cancel_rest: gate.cancel_rest,
             on_error: policy.on_error,
             retry: policy.retry,
             timeout: policy.timeout,

@@ -5,7 +5,7 @@ use document::{Source, Style, render};
 use super::*;
 use crate::criteria::{Criteria, Preference};
 use crate::limits::OnConflict;
-use crate::step::{ErrorClass, Jitter, Selector};
+use crate::step::{ErrorClass, Jitter, Join, RunIf, Selector};
 
 mod bad;
 mod level;
@@ -35,6 +35,17 @@ fn codes(text: &str) -> Vec<String> {
         problem.span().map(|span| source.slice(span).to_owned()).unwrap_or_default()
     };
     problems.iter().map(|problem| format!("{} at {}", problem.code, place(problem))).collect()
+}
+
+/// `TEXT: MESSAGE; HELP` of every problem.
+fn brief(text: &str) -> String {
+    let source = source(text);
+    let problems = check(&source).map(|_| ()).unwrap_err();
+    let told = |problem: &Diagnostic| {
+        let place = problem.span().map(|span| source.slice(span)).unwrap_or_default();
+        format!("{place}: {}; {}", problem.message, problem.help.as_deref().unwrap_or_default())
+    };
+    problems.iter().map(told).collect::<Vec<_>>().join("\n")
 }
 
 /// A workflow with one step, to which lines are added.
@@ -382,4 +393,24 @@ fn item_and_index_are_known_where_a_step_has_items() {
     let other = "  c: {agent: x, message: '${{ item }}'}\n";
     let after = format!("{}{other}", with("", "    for_each: [1]"));
     assert_eq!(codes(&after), [unknown], "of another step");
+}
+
+#[test]
+fn a_step_says_how_many_dependencies_it_waits_for_and_how_they_must_end() {
+    let gate = |fields: &str| {
+        let step = checked(&format!(
+            "convoke: 1\nname: w\nsteps:\n  a: {{agent: x}}\n  b: {{agent: x}}\n  c: {{agent: x, {fields}}}\n"
+        ))
+        .steps
+        .remove(2);
+        (step.join, step.run_if, step.cancel_rest)
+    };
+    let (all, succeeded) = (Join::All, RunIf::Succeeded);
+    assert_eq!(gate("needs: [a, b]"), (all, succeeded, false));
+    assert_eq!(gate("needs: [a, b], join: all"), (all, succeeded, false));
+    assert_eq!(gate("needs: [a, b], join: any"), (Join::AtLeast(1), succeeded, false));
+    let both = "message: '${{ steps.a.text }} ${{ steps.b.text }}', join: 2, cancel_rest: true";
+    assert_eq!(gate(both), (Join::AtLeast(2), succeeded, true));
+    assert_eq!(gate("needs: [a], run_if: settled"), (all, RunIf::Settled, false));
+    assert_eq!(gate("needs: [a], run_if: succeeded"), (all, succeeded, false));
 }

@@ -36,6 +36,7 @@ impl RunEvent {
             | Self::RunResumed { .. }
             | Self::StepSkipped { .. }
             | Self::StepGathered { .. }
+            | Self::StepCanceled { .. }
             | Self::AttemptBound { .. }
             | Self::AttemptUnpaused { .. }
             | Self::AnswerDelivered { .. }

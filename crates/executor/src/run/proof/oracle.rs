@@ -1,30 +1,31 @@
 //! What a run must have come to, by the graph alone.
 
-use planner::{OnError, StepState};
+use planner::{Join, OnError, RunIf, StepState};
 
 use super::{
     StepIndex,
     facts::body,
     world::{Fate, Scenario, World},
 };
-use crate::run::{Outcome, Run};
+use crate::run::{Outcome, Run, SkipReason};
 
 impl World {
-    /// Compares every step's end with what the graph says, in runs that nobody disturbs.
+    /// Compares every step's end with what the graph and the ends of its dependencies say, in runs that nobody
+    /// disturbs.
     pub(super) fn check_against_oracle(&self, run: &Run) {
         match (self.scenario, run.outcome()) {
             (Scenario::Undisturbed, outcome) => {
                 assert_eq!(outcome, Some(&Outcome::Completed(body("outputs"))));
-                for (at, expected) in self.expected().into_iter().enumerate() {
-                    self.check_step(run, index(at), expected);
-                }
+                self.shape.indices().for_each(|at| self.check_step(run, at));
             }
             (Scenario::StepIsFatal(at), Some(Outcome::Failed(error))) => {
                 let failed = error.step.as_ref().and_then(|step| run.find(step));
                 assert_eq!(failed.map(|step| run.planned(step)), Some(index(at)));
             }
             (Scenario::StepIsFatal(at), Some(Outcome::Completed(_))) => {
-                assert_eq!(self.expected()[at], StepState::Skipped, "reached, it fails the run");
+                let state = run.at(index(at)).state();
+                assert_eq!(state, StepState::Skipped, "reached, it fails the run");
+                self.shape.indices().for_each(|at| self.check_step(run, at));
             }
             (Scenario::CanceledAfter(_) | Scenario::TimesOutAfter(_), outcome) => {
                 assert!(outcome.is_some());
@@ -33,8 +34,16 @@ impl World {
         }
     }
 
-    fn check_step(&self, run: &Run, at: StepIndex, expected: StepState) {
+    fn check_step(&self, run: &Run, at: StepIndex) {
         let step = run.at(at);
+        if step.state() == StepState::Canceled {
+            assert!(self.may_be_canceled(run, at), "{} is needed", step.id);
+            return;
+        }
+        let expected = match self.is_let_run(run, at) {
+            true => self.end_of_step(at),
+            false => StepState::Skipped,
+        };
         assert_eq!(step.state(), expected, "{}", step.id);
         let Some(items) = &step.items else { return };
         assert_eq!(Some(items.count), self.items[at.position()]);
@@ -43,18 +52,43 @@ impl World {
         }
     }
 
-    /// One pass in plan order.
-    fn expected(&self) -> Vec<StepState> {
-        let mut ends: Vec<(StepState, bool)> = Vec::new();
-        for (at, needs) in self.dependencies.iter().enumerate() {
-            let is_spread = needs.iter().any(|from| ends[*from as usize].1);
-            let end = if is_spread { StepState::Skipped } else { self.end_of_step(index(at)) };
-            let policy = self.shape.step(index(at)).on_error;
-            let spreads =
-                is_spread || (end == StepState::Failed && policy == OnError::SkipDependents);
-            ends.push((end, spreads));
+    fn completed(&self, run: &Run, at: StepIndex) -> usize {
+        let ends = self.shape.step(at).dependencies.iter().map(|from| run.at(*from).state());
+        ends.filter(|state| *state == StepState::Completed).count()
+    }
+
+    /// Whether a step that waits for it has had enough.
+    fn may_be_canceled(&self, run: &Run, at: StepIndex) -> bool {
+        self.shape.step(at).dependents.iter().any(|to| {
+            let shape = self.shape.step(*to);
+            let needed = match shape.join {
+                Join::All => return false,
+                Join::AtLeast(needed) => needed as usize,
+            };
+            shape.cancel_rest && self.completed(run, *to) >= needed
+        })
+    }
+
+    fn is_let_run(&self, run: &Run, at: StepIndex) -> bool {
+        let shape = self.shape.step(at);
+        match (shape.join, shape.run_if) {
+            (Join::AtLeast(needed), _) => self.completed(run, at) >= needed as usize,
+            (Join::All, RunIf::Settled) => true,
+            (Join::All, RunIf::Succeeded) => {
+                !shape.dependencies.iter().any(|from| self.is_obstacle(run, *from))
+            }
         }
-        ends.into_iter().map(|(end, _)| end).collect()
+    }
+
+    fn is_obstacle(&self, run: &Run, at: StepIndex) -> bool {
+        let step = run.at(at);
+        let skips = self.shape.step(at).on_error == OnError::SkipDependents;
+        match (step.state(), step.skip_reason()) {
+            (StepState::Canceled, _) => true,
+            (StepState::Failed, _) => skips,
+            (_, Some(SkipReason::When { .. } | SkipReason::Unreachable { .. }) | None) => false,
+            (_, Some(_)) => true,
+        }
     }
 
     /// How a step ends that has its turn.

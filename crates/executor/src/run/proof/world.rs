@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use planner::{ErrorClass, OnError, StepState};
+use planner::{ErrorClass, OnError, RunIf, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
@@ -61,12 +61,30 @@ pub(super) struct Character {
     pub(super) on_error: OnError,
     /// For how many items it runs, and how many of them at once.
     pub(super) items: Option<(u32, usize)>,
+    /// How many of its dependencies it waits for, modulo as many as it has.
+    pub(super) join: Option<u32>,
+    pub(super) run_if: RunIf,
+    pub(super) cancel_rest: bool,
+}
+
+impl Character {
+    /// One that answers, fails or whatever at once, and waits for all that it depends on.
+    pub(super) fn plain(fate: Fate) -> Self {
+        Self {
+            edges: 0,
+            fate,
+            on_error: OnError::Fail,
+            items: None,
+            join: None,
+            run_if: RunIf::Succeeded,
+            cancel_rest: false,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct World {
     pub(super) shape: Arc<Shape>,
-    pub(super) dependencies: Vec<Vec<u32>>,
     fates: Vec<Fate>,
     /// For how many items each step runs.
     pub(super) items: Vec<Option<u32>>,
@@ -78,6 +96,8 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(mut steps: Vec<Character>, parallel: usize, scenario: Scenario) -> Self {
         if let Scenario::StepIsFatal(at) = scenario {
+            // Whether it is reached before it is canceled would be chance.
+            steps.iter_mut().for_each(|step| step.cancel_rest = false);
             steps[at].on_error = OnError::Fail;
             steps[at].fate = Fate::Fails;
             steps[at].items = steps[at].items.map(|(count, at_once)| (count.max(1), at_once));
@@ -88,7 +108,6 @@ impl World {
             .collect();
         Self {
             shape: Arc::new(shape_of(&dependencies, &steps, parallel)),
-            dependencies,
             fates: steps.iter().map(|step| step.fate).collect(),
             items: steps.iter().map(|step| step.items.map(|(count, _)| count)).collect(),
             scenario,
@@ -105,7 +124,6 @@ impl World {
         Self {
             fates: vec![fate; shape.len()],
             items: vec![None; shape.len()],
-            dependencies: Vec::new(),
             shape: Arc::new(shape),
             scenario: Scenario::Undisturbed,
             is_queued: false,

@@ -1,6 +1,6 @@
 //! Files that are wrong, and exactly what their authors are told.
 
-use super::{codes, shown, with};
+use super::{brief, codes, shown, with};
 
 #[test]
 fn a_yaml_syntax_error_is_shown_where_it_is() {
@@ -55,7 +55,8 @@ fn an_unknown_key_comes_with_the_nearest_known_one() {
        ·        ╰── unknown key
      9 │   b: {agent: y, needs: [a]}
        ╰────
-      help: known keys: agent, message, needs, when, for_each, concurrency, on_error, retry, timeout
+      help: known keys: agent, message, needs, join, run_if, cancel_rest, when, for_each, concurrency,
+            on_error, retry, timeout
     "#);
 }
 
@@ -745,4 +746,35 @@ fn what_is_wrong_with_a_for_each_is_said_where_it_is() {
     "#);
     let long = format!("    for_each: [{}]", vec!["1"; 10_001].join(", "));
     assert_eq!(codes(&with("", &long)), ["workflow::invalid-value at 1"]);
+}
+
+#[test]
+fn what_a_step_can_never_wait_for_is_said() {
+    let gate = |fields: &str| {
+        brief(&format!(
+            "convoke: 1\nname: w\nsteps:\n  a: {{agent: x}}\n  b: {{agent: x}}\n  c: {{agent: x, {fields}}}\n"
+        ))
+    };
+    let all = [
+        gate("needs: [a, b], join: 3"),
+        gate("needs: [a], join: 0"),
+        gate("needs: [a], join: some"),
+        gate("join: any"),
+        gate("run_if: settled"),
+        gate("needs: [a, b], join: 1, run_if: settled"),
+        gate("needs: [a, b], cancel_rest: true"),
+        gate("needs: [a, b], join: any, cancel_rest: 1"),
+        gate("needs: [a], run_if: setled"),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    3: `join` of step `c` can never be reached; the step has 2 dependencies
+    0: `join` of step `c` must be a whole number from 1 to 10000, not 0; change the number
+    some: `join` of step `c` must be `all`, `any` or a number; `any` waits for the first dependency that completes, 2 for the second
+    join: `join` of step `c` is of no use: the step waits for no other; name the steps that it is about in `needs`
+    run_if: `run_if` of step `c` is of no use: the step waits for no other; name the steps that it is about in `needs`
+    run_if: `run_if` of step `c` is of no use: `join` says already how they must end; a number of completed dependencies is waited for: take `join` or `run_if` away
+    cancel_rest: `cancel_rest` of step `c` is of no use: all dependencies are waited for; add `join: any`, or the number that is enough
+    1: `cancel_rest` of step `c` must be true or false, not a number; 
+    setled: `setled` is no value of `run_if` of step `c`; did you mean `settled`?
+    "#);
 }
