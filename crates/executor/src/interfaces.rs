@@ -194,7 +194,7 @@ mod tests {
         let old = Interface { version: "0.9".to_owned(), ..at("http://a.test/", "") };
         let sent = intent(old, vec![at("ftp://b.test/", "")]);
         let why = peer(&outbound, &sent, None, ClientLimits::default()).unwrap_err();
-        insta::assert_snapshot!(why, @r#"http://a.test/ speaks version "0.9" of A2A by JSONRPC, which is not spoken here; choose another interface of the agent, such as one of 1.0; ftp://b.test/ is not a URL that can be called: its scheme is ftp, not http or https"#);
+        insta::assert_snapshot!(why, @r#"none of the agent's interfaces can be called: http://a.test/ speaks version "0.9" of A2A by JSONRPC, which is not spoken here; choose another interface of the agent, such as one of 1.0; ftp://b.test/ is not a URL that can be called: its scheme is ftp, not http or https"#);
     }
 
     #[test]

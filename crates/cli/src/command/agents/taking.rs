@@ -47,8 +47,8 @@ fn address(from: &str) -> Result<Option<String>, Failure> {
     let written = format!("http://{from}");
     let Ok(url) = Url::parse(&written) else { return Ok(None) };
     let extension = Path::new(from).extension().and_then(|it| it.to_str()).unwrap_or_default();
-    let is_meant = url.port().is_some()
-        || (from.contains('.') && !matches!(extension, "json" | "yaml" | "yml"));
+    let is_meant =
+        has_port(from) || (from.contains('.') && !matches!(extension, "json" | "yaml" | "yml"));
     if from.starts_with(['-', '.', '/']) || !is_meant || Path::new(from).exists() {
         return Ok(None);
     }
@@ -58,12 +58,18 @@ fn address(from: &str) -> Result<Option<String>, Failure> {
         Some(Host::Ipv6(address)) => address.is_loopback(),
         None => false,
     };
-    if is_here && url.port().is_some() {
+    if is_here && has_port(from) {
         return Ok(Some(written));
     }
     Err(Failure::usage(format!(
         "there is no file `{from}`; if it is the address of an agent, write its scheme, as in https://{from}"
     )))
+}
+
+/// Whether an address names its port, which a URL leaves out where it is the usual one.
+fn has_port(address: &str) -> bool {
+    let host = address.split('/').next().unwrap_or_default();
+    host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok())
 }
 
 pub(super) async fn apply(
