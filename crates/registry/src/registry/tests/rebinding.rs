@@ -58,6 +58,7 @@ impl Scene {
     }
 
     /// Probes the agent, and returns the tier and why it is not more.
+    /// What a probe finds, and why it is not more, or nothing.
     async fn probe(&self) -> (Option<Tier>, String) {
         let keyrings =
             Keyrings::new(Arc::clone(&self.registry), self.outbound.clone(), Vault::none());
@@ -67,8 +68,8 @@ impl Scene {
         prober.probe_all(&["it".to_owned()]).await.unwrap();
         let probes = self.registry.probes("it");
         let last = probes.last().unwrap();
-        let why = last.shortfalls.iter().map(ToString::to_string).collect::<Vec<_>>();
-        (last.tier, why.join("; "))
+        let why = last.shortfalls.iter().map(ToString::to_string).chain(last.unmeasured.clone());
+        (last.tier, why.collect::<Vec<_>>().join("; "))
     }
 }
 
@@ -138,7 +139,9 @@ async fn an_interface_is_not_probed_where_its_name_leads_after_its_card_was_fetc
     // The URL itself and the place of the card below it; the interface is called next.
     scene.lead(&["127.0.0.1", "127.0.0.1", METADATA]);
     let (tier, why) = scene.probe().await;
-    assert_eq!(tier, Some(Tier::Valid), "{why}");
+    assert_eq!(tier, None, "{why}");
+    let seen = scene.registry.seen("it").unwrap();
+    assert_eq!(seen.tier, Some(Tier::Conformant), "nothing was measured: {seen}");
     assert!(why.contains(METADATA) && why.contains("cloud metadata"), "{why}");
     assert_eq!(scene.asked(), asked + 2, "for its card alone");
 }
