@@ -18,6 +18,7 @@ fn configured() -> Convoke {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "all settings there are")]
 async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
     let convoke = configured();
     let args = "config -c etc/convoke.yaml --listen 127.0.0.1:9 --set runs.max_active=3";

@@ -43,7 +43,7 @@ impl Index {
         agents.sort_by(|a, b| a.name.cmp(&b.name));
         agents.dedup_by(|a, b| a.name == b.name);
         let attributes = Attributes::of(agents.iter().map(AsRef::as_ref)).into();
-        let agents = Roster::of(agents);
+        let agents = Roster::of(&agents);
         let mut index = Self { agents, attributes, synonyms, ..Self::default() };
         index.enter_names();
         index

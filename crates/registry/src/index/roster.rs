@@ -42,13 +42,13 @@ struct Branch {
 
 impl Default for Roster {
     fn default() -> Self {
-        Self::of(Vec::new())
+        Self::of(&[])
     }
 }
 
 impl Roster {
     /// Holds agents that are sorted by name.
-    pub(super) fn of(agents: Vec<Arc<Agent>>) -> Self {
+    pub(super) fn of(agents: &[Arc<Agent>]) -> Self {
         let (len, mut span) = (agents.len(), 1);
         let mut limbs: Vec<Limb> =
             agents.chunks(WIDTH).map(|agents| Leaf::limb(agents.to_vec())).collect();
