@@ -63,9 +63,9 @@ fn shown(headers: &HeaderMap) -> Option<&str> {
     headers.get("x-key").and_then(|value| value.to_str().ok())
 }
 
-/// The card is for those who show the key, and repeats it.
+/// The card repeats the key to those who show it.
 async fn show_card(State(url): State<String>, headers: HeaderMap) -> Response {
-    let Some(key) = shown(&headers) else { return StatusCode::UNAUTHORIZED.into_response() };
+    let key = shown(&headers).unwrap_or("nobody");
     let mut card = card("echoing", &url);
     card["description"] = json!(format!("Knows {key}."));
     card["securitySchemes"] =

@@ -87,7 +87,7 @@ fn masked(done: &Done, convoke: &Convoke) -> (i32, String, String) {
 fn forget(value: &mut Value) {
     match value {
         Value::Object(members) => {
-            members.retain(|key, _| !["at", "who", "card_since"].contains(&key.as_str()));
+            members.retain(|key, _| !["at", "since", "who", "card_since"].contains(&key.as_str()));
             members.values_mut().for_each(forget);
         }
         Value::Array(items) => items.iter_mut().for_each(forget),

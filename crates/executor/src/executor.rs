@@ -235,7 +235,7 @@ impl Executor {
         held.settle(opened, false)?;
         self.launch(run, driver).await;
         if let Some(displaced) = displaced {
-            self.displace(&displaced.confirm());
+            displaced.confirm();
         }
         Ok(id)
     }
@@ -356,7 +356,7 @@ impl Executor {
 
     fn supervised(&self, id: &RunId, owned: Owned, seat: Arc<Seat>) -> Supervised {
         let shared = Arc::clone(&self.shared);
-        let (cancel, mailbox) = (CancellationToken::new(), Mailbox::default());
+        let (cancel, mailbox) = (seat.cancel().clone(), Mailbox::default());
         Supervised { shared, id: id.clone(), owned, cancel, mailbox, seat }
     }
 

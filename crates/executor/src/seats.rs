@@ -12,10 +12,11 @@ use std::{
 
 use jiff::Timestamp;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use self::group::Group;
 pub(crate) use self::group::{Displaced, GroupName, Membership};
-use crate::{RunId, id::RunKey};
+use crate::RunId;
 
 /// How many runs an executor takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl Seats {
     /// Takes a new run, to be driven at once or in its turn.
     pub(crate) fn admit(
         self: &Arc<Self>,
-        run: &RunKey,
+        id: &RunId,
         at: Timestamp,
         member: Option<Membership>,
     ) -> Admission {
@@ -82,16 +83,24 @@ impl Seats {
         if (is_blocked || !is_free) && waiting >= self.limits.queue {
             return Admission::Full;
         }
-        let displaced = match &member {
-            Some(member) if is_blocked => state.displace(member, run, self),
-            _ => None,
-        };
         let turn = match (is_blocked, is_free) {
             (true, _) => Turn::Blocked,
             (false, true) => Turn::Now,
             (false, false) => Turn::Queued,
         };
-        Admission::Seated(self.seat(&mut state, &run.id, at, member, turn), displaced)
+        let (place, cancel) = (state.place(id, at), CancellationToken::new());
+        let displaced = match &member {
+            Some(member) if is_blocked => state.displace(member, &place, &cancel, self),
+            _ => None,
+        };
+        let name = member.as_ref().map(|member| member.name.clone());
+        let seat = self.seat(&mut state, place, cancel, member, turn);
+        if let Some(name) = name {
+            // The limit may have been raised with this run.
+            state.unblock(&name);
+            self.grant(&mut state);
+        }
+        Admission::Seated(seat, displaced)
     }
 
     /// Takes up a run that exists since an instant: one that was queued waits again, any other is driven at once.
@@ -109,9 +118,10 @@ impl Seats {
             (true, Some(_)) => Turn::Blocked,
         };
         let name = member.as_ref().map(|member| member.name.clone());
-        let seat = self.seat(&mut state, id, since, member, turn);
+        let place = state.place(id, since);
+        let seat = self.seat(&mut state, place.clone(), CancellationToken::new(), member, turn);
         if let Some(name) = name {
-            state.unblock(&name);
+            state.unblock_again(&name, &place);
         }
         self.grant(&mut state);
         seat
@@ -127,25 +137,23 @@ impl Seats {
     fn seat(
         self: &Arc<Self>,
         state: &mut State,
-        id: &RunId,
-        at: Timestamp,
+        place: Place,
+        cancel: CancellationToken,
         member: Option<Membership>,
         turn: Turn,
     ) -> Arc<Seat> {
-        let ticket = state.next;
-        state.next += 1;
-        let place = (at, id.clone(), ticket);
         let (tell, granted) = watch::channel(turn == Turn::Now);
         let group = member.as_ref().map(|member| member.name.clone());
         if let Some(member) = member {
-            state.join(member, &place, (turn == Turn::Blocked).then(|| tell.clone()));
+            let waits = (turn == Turn::Blocked).then(|| tell.clone());
+            state.join(member, &place, cancel.clone(), waits);
         }
         match turn {
-            Turn::Now => _ = state.held.insert(ticket),
+            Turn::Now => _ = state.held.insert(place.2),
             Turn::Queued => _ = state.queue.insert(place.clone(), tell),
             Turn::Blocked => (),
         }
-        Arc::new(Seat { seats: Arc::clone(self), place, group, granted })
+        Arc::new(Seat { seats: Arc::clone(self), place, group, cancel, granted })
     }
 
     /// Turns come while seats are free.
@@ -185,6 +193,15 @@ enum Turn {
     Blocked,
 }
 
+impl State {
+    /// A place of its own for a run that came at an instant.
+    fn place(&mut self, id: &RunId, at: Timestamp) -> Place {
+        let ticket = self.next;
+        self.next += 1;
+        (at, id.clone(), ticket)
+    }
+}
+
 /// Keeps turns from coming while it lives.
 pub(crate) struct Gate(Arc<Seats>);
 
@@ -203,10 +220,17 @@ pub(crate) struct Seat {
     seats: Arc<Seats>,
     place: Place,
     group: Option<GroupName>,
+    /// Asks for the end of the run.
+    cancel: CancellationToken,
     granted: watch::Receiver<bool>,
 }
 
 impl Seat {
+    /// What asks for the end of the run, from the moment at which it has its place.
+    pub(crate) fn cancel(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
     /// When it was asked for: its place in the queue.
     pub(crate) fn since(&self) -> Timestamp {
         self.place.0

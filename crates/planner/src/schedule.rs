@@ -77,7 +77,7 @@ impl Times {
     /// The last occurrence up to an instant, and after another: the one that counts of those that were missed.
     #[must_use]
     pub fn latest(&self, after: Timestamp, until: Timestamp) -> Option<Occurrence> {
-        let mut wall = Wall(self.zone.to_datetime(until));
+        let mut wall = Wall(self.latest_wall(until));
         let mut is_inclusive = true;
         loop {
             wall = self.cron.find_previous_occurrence(&wall, is_inclusive).ok()?;
@@ -89,6 +89,18 @@ impl Times {
             if at <= until {
                 return Some(Occurrence { at, local: wall.0 });
             }
+        }
+    }
+
+    /// The latest that clocks have shown up to an instant: later than they show now in the second half of an overlap.
+    fn latest_wall(&self, instant: Timestamp) -> DateTime {
+        let now = self.zone.to_datetime(instant);
+        match self.zone.to_ambiguous_timestamp(now).offset() {
+            AmbiguousOffset::Fold { before, after } => {
+                let length = i64::from(before.seconds() - after.seconds());
+                now.saturating_add(SignedDuration::from_secs(length))
+            }
+            AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Gap { .. } => now,
         }
     }
 
@@ -268,6 +280,14 @@ mod tests {
             assert_eq!(Some(missed.at), times.after(stamp(from)).map(|next| next.at), "{cron}");
             assert_eq!(times.latest(missed.at, stamp(to)), None, "{cron}");
         }
+    }
+
+    #[test]
+    fn what_fired_at_the_end_of_an_overlap_is_missed_also_while_it_is_gone_through_again() {
+        let times = times("50 3 * * *", "Europe/Helsinki");
+        // Clocks show 03:10 for the second time; they showed 03:50 20 minutes ago.
+        let missed = times.latest(stamp("2026-10-25T00:00:00Z"), stamp("2026-10-25T01:10:00Z"));
+        assert_eq!(missed.map(|it| it.at), Some(stamp("2026-10-25T00:50:00Z")));
     }
 
     #[test]

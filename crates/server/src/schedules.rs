@@ -39,7 +39,8 @@ impl NotStarted {
             Self::Bind(BindError::Unreachable(_)) => true,
             Self::Bind(BindError::NoAgent(_)) | Self::Inputs(_) => false,
             Self::Executor(error) => {
-                !matches!(error, ExecutorError::Crowded { .. } | ExecutorError::Key(_))
+                use ExecutorError as E;
+                !matches!(error, E::Crowded { .. } | E::Key(_) | E::TooLarge { .. })
             }
         }
     }

@@ -50,6 +50,11 @@ impl Driver {
             Ok((at, report)) => {
                 let step = self.run.at(at).id.clone();
                 self.take(report);
+                if self.run.halt().is_some() {
+                    // The run may not send it any more. Whoever asked may be gone.
+                    drop(taken.send(Err(ReplyError::NotPaused)));
+                    return Ok(());
+                }
                 self.draft.writes.extend(kept);
                 self.waiting.push(Waiting { step, taken });
             }

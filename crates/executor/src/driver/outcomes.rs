@@ -37,7 +37,7 @@ impl Driver {
             let ended = Ended {
                 agent: flown.intent.agent.clone(),
                 interface: flown.intent.interface.clone(),
-                card: self.plan.bindings[flown.at.position()].digest,
+                card: self.plan.bindings[self.run.planned(flown.at).position()].digest,
                 run: self.id.to_string(),
                 step: step.to_string(),
                 skill: self.skill(step),

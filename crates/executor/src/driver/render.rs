@@ -195,7 +195,12 @@ impl Driver {
             let items = step.items.iter().flat_map(Items::indices).map(|item| self.run.at(item));
             let tasks = step.task.iter().chain(items.filter_map(|item| item.task.as_ref()));
             let before = ids.len();
-            ids.extend(tasks.enumerate().map(|(nth, it)| (position, nth, it.task_id.clone())));
+            ids.extend(
+                tasks
+                    .take(MAX_REFERENCES)
+                    .enumerate()
+                    .map(|(nth, it)| (position, nth, it.task_id.clone())),
+            );
             if ids.len() == before {
                 open.extend(&self.plan.references[position]);
             }

@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 use super::{Decided, Executor};
 use crate::{
     ExecutorError, RunId,
-    id::RunKey,
     once::Once,
     record::Opening,
     run::Run,
@@ -103,7 +102,7 @@ impl Executor {
         key: Option<String>,
     ) -> Result<(Arc<Seat>, Option<Displaced>), ExecutorError> {
         let member = self.membership(workflow, key.clone());
-        match self.seats.admit(&self.key(id), Timestamp::now(), member) {
+        match self.seats.admit(id, Timestamp::now(), member) {
             Admission::Seated(seat, displaced) => Ok((seat, displaced)),
             Admission::Full => Err(ExecutorError::Busy),
             Admission::Rejected => Err(ExecutorError::Crowded {
@@ -128,14 +127,5 @@ impl Executor {
             key: key?,
         };
         Some(Membership::new(name, workflow.concurrency.as_ref()?))
-    }
-
-    /// Asks for the end of a run that another one of its group takes the place of.
-    pub(super) fn displace(&self, run: &RunKey) {
-        // One that is not driven any more has ended.
-        if let Some(handle) = self.drivers.get(run) {
-            tracing::info!(run = %run.id, "canceled: a newer run of the same key takes its place");
-            handle.cancel.cancel();
-        }
     }
 }

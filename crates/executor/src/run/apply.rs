@@ -168,6 +168,7 @@ impl Run {
             &mut self.steps[index.position()].phase
         {
             flight.intent = Arc::clone(intent);
+            self.calls += 1;
             self.effects.renew(Effect::Send(index, flight.attempt));
         }
     }

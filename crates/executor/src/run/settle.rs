@@ -95,7 +95,10 @@ impl Run {
         }
         for other in &shape.dependencies {
             self.work += 1;
-            if !self.at(*other).state().is_settled() {
+            let other_step = self.at(*other);
+            let is_over = other_step.state().is_settled()
+                || matches!(other_step.phase, Phase::Canceling { .. });
+            if !is_over {
                 self.to_cancel.entry(*other).or_insert(at);
             }
         }

@@ -10,9 +10,9 @@ use std::{
 
 use planner::{Concurrency, OnConflict};
 use store::AccountId;
+use tokio_util::sync::CancellationToken;
 
 use super::{Place, Seats, State, Tell};
-use crate::id::RunKey;
 
 /// Names a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,10 +47,19 @@ impl Membership {
 pub(super) struct Group {
     /// As the run that came last has it.
     limit: usize,
-    members: BTreeSet<Place>,
-    waiting: BTreeMap<Place, Tell>,
+    /// Each with what asks for its end.
+    members: BTreeMap<Place, CancellationToken>,
+    waiting: BTreeMap<Place, Waiting>,
     /// Those whose end was asked for, to make room.
     displaced: BTreeSet<Place>,
+}
+
+/// A run for which there is no room yet.
+#[derive(Debug)]
+struct Waiting {
+    tell: Tell,
+    cancel: CancellationToken,
+    on_conflict: OnConflict,
 }
 
 impl Group {
@@ -58,10 +67,28 @@ impl Group {
         self.members.len() < self.limit
     }
 
-    /// The oldest run whose end nobody has asked for yet.
-    fn oldest(&self) -> Option<&Place> {
-        let runs = self.members.iter().chain(self.waiting.keys());
-        runs.filter(|place| !self.displaced.contains(place)).min()
+    /// The oldest run whose end nobody has asked for yet, of those before a place.
+    fn oldest(&self, before: &Place) -> Option<(Place, CancellationToken)> {
+        let waiting = self.waiting.iter().map(|(place, it)| (place, &it.cancel));
+        let runs = self.members.iter().chain(waiting);
+        let oldest =
+            runs.filter(|(place, _)| !self.displaced.contains(place)).min_by_key(|it| it.0);
+        oldest.filter(|(place, _)| *place < before).map(|(place, it)| (place.clone(), it.clone()))
+    }
+
+    /// Has a run end for one that waits since before a restart: who was to end may not have learned it.
+    fn displace_again(&mut self, place: &Place) {
+        let Some(Waiting { cancel, on_conflict, .. }) = self.waiting.get(place) else { return };
+        match on_conflict {
+            OnConflict::Queue | OnConflict::Reject => (),
+            OnConflict::CancelNewest => cancel.cancel(),
+            OnConflict::CancelOldest => {
+                if let Some((oldest, cancel)) = self.oldest(place) {
+                    self.displaced.insert(oldest);
+                    cancel.cancel();
+                }
+            }
+        }
     }
 }
 
@@ -72,37 +99,44 @@ impl State {
         group.is_some_and(|group| group.members.len() >= member.limit || !group.waiting.is_empty())
     }
 
-    /// Finds the run that has to end for one more.
+    /// Finds the run that has to end for one more, which is going to have this place.
     pub(super) fn displace(
         &mut self,
         member: &Membership,
-        run: &RunKey,
+        place: &Place,
+        cancel: &CancellationToken,
         seats: &Arc<Seats>,
     ) -> Option<Displaced> {
         match member.on_conflict {
             OnConflict::Queue | OnConflict::Reject => None,
-            OnConflict::CancelNewest => Some(Displaced { run: run.clone(), claim: None }),
+            OnConflict::CancelNewest => Some(Displaced { cancel: cancel.clone(), claim: None }),
             OnConflict::CancelOldest => {
                 let group = self.groups.get_mut(&member.name)?;
-                let place = group.oldest()?.clone();
+                let (place, cancel) = group.oldest(place)?;
                 group.displaced.insert(place.clone());
-                let run = RunKey { account: run.account.clone(), id: place.1.clone() };
                 let (seats, name) = (Arc::clone(seats), member.name.clone());
-                Some(Displaced { run, claim: Some(Claim { place, name, seats }) })
+                Some(Displaced { cancel, claim: Some(Claim { place, name, seats }) })
             }
         }
     }
 
     /// Takes a run into its group: as one that waits there when there is something to tell it.
-    pub(super) fn join(&mut self, member: Membership, place: &Place, waits: Option<Tell>) {
+    pub(super) fn join(
+        &mut self,
+        member: Membership,
+        place: &Place,
+        cancel: CancellationToken,
+        waits: Option<Tell>,
+    ) {
         let group = self.groups.entry(member.name).or_default();
         group.limit = member.limit;
         match waits {
             Some(tell) => {
-                group.waiting.insert(place.clone(), tell);
+                let waiting = Waiting { tell, cancel, on_conflict: member.on_conflict };
+                group.waiting.insert(place.clone(), waiting);
                 self.blocked += 1;
             }
-            None => _ = group.members.insert(place.clone()),
+            None => _ = group.members.insert(place.clone(), cancel),
         }
     }
 
@@ -123,24 +157,43 @@ impl State {
     pub(super) fn unblock(&mut self, name: &GroupName) {
         let Some(group) = self.groups.get_mut(name).filter(|_| self.gates == 0) else { return };
         while group.has_room()
-            && let Some((place, tell)) = group.waiting.pop_first()
+            && let Some((place, Waiting { tell, cancel, .. })) = group.waiting.pop_first()
         {
             self.blocked -= 1;
-            group.members.insert(place.clone());
+            group.members.insert(place.clone(), cancel);
             self.queue.insert(place, tell);
         }
     }
 
+    /// As [`State::unblock`], for a run that was taken up.
+    pub(super) fn unblock_again(&mut self, name: &GroupName, place: &Place) {
+        self.unblock(name);
+        if self.gates == 0
+            && let Some(group) = self.groups.get_mut(name)
+        {
+            group.displace_again(place);
+        }
+    }
+
+    /// As [`State::unblock`], for all groups, once all their runs are there again.
     pub(super) fn unblock_all(&mut self) {
         let names: Vec<GroupName> = self.groups.keys().cloned().collect();
-        names.iter().for_each(|name| self.unblock(name));
+        for name in names {
+            self.unblock(&name);
+            let Some(group) = self.groups.get_mut(&name).filter(|_| self.gates == 0) else {
+                continue;
+            };
+            let waiting: Vec<Place> = group.waiting.keys().cloned().collect();
+            waiting.iter().for_each(|place| group.displace_again(place));
+        }
     }
 }
 
 /// A run that has to end because there is one too many of its group. Unless that is confirmed, the run is left to
 /// whoever comes next.
 pub(crate) struct Displaced {
-    run: RunKey,
+    /// Asks for its end.
+    cancel: CancellationToken,
     claim: Option<Claim>,
 }
 
@@ -152,10 +205,10 @@ struct Claim {
 }
 
 impl Displaced {
-    /// The run, whose end is going to be asked for now.
-    pub(crate) fn confirm(mut self) -> RunKey {
+    /// Asks for the end of the run, which may not be driven yet.
+    pub(crate) fn confirm(mut self) {
         self.claim = None;
-        self.run.clone()
+        self.cancel.cancel();
     }
 }
 

@@ -1,3 +1,5 @@
+use planner::OnConflict;
+
 use super::*;
 
 fn at(second: i64) -> Timestamp {
@@ -15,8 +17,7 @@ fn id() -> RunId {
 impl Seats {
     /// Takes a new run of no group; `None` when even the queue is full.
     fn seat_of(self: &Arc<Self>, id: &RunId, at: Timestamp) -> Option<Arc<Seat>> {
-        let run = RunKey { account: store::AccountId::new("a"), id: id.clone() };
-        match self.admit(&run, at, None) {
+        match self.admit(id, at, None) {
             Admission::Seated(seat, None) => Some(seat),
             Admission::Full => None,
             Admission::Seated(_, Some(_)) | Admission::Rejected => panic!("it is of no group"),
@@ -104,4 +105,69 @@ async fn whoever_waits_is_woken() {
     let next = seats.seat_of(&id(), at(2)).unwrap();
     let ((), ()) = tokio::join!(next.granted(), async { drop(driven) });
     assert!(next.is_granted());
+}
+
+fn of_group(policy: OnConflict, limit: u32) -> Option<Membership> {
+    let name = GroupName { account: "a".into(), workflow: "w".to_owned(), key: "k".to_owned() };
+    let span = document::Span::default();
+    let concurrency = planner::Concurrency { key: None, limit, on_conflict: policy, span };
+    Some(Membership::new(name, &concurrency))
+}
+
+impl Seats {
+    fn grouped(
+        self: &Arc<Self>,
+        second: i64,
+        member: Option<Membership>,
+    ) -> (Arc<Seat>, Option<Displaced>) {
+        match self.admit(&id(), at(second), member) {
+            Admission::Seated(seat, displaced) => (seat, displaced),
+            Admission::Full | Admission::Rejected => panic!("it has a place"),
+        }
+    }
+}
+
+#[test]
+fn who_is_displaced_before_it_is_driven_learns_of_it_and_who_is_not_after_all_is_left() {
+    let seats = seats(9, 9);
+    let oldest = || of_group(OnConflict::CancelOldest, 1);
+    let (first, _) = seats.grouped(1, oldest());
+    let (second, displaced) = seats.grouped(2, oldest());
+    drop(displaced);
+    assert!(!first.cancel().is_cancelled(), "the second run was not kept");
+    drop(second);
+    let (third, displaced) = seats.grouped(3, oldest());
+    displaced.expect("the first run").confirm();
+    assert!(first.cancel().is_cancelled() && !third.cancel().is_cancelled());
+    drop(first);
+    assert!(third.is_granted());
+}
+
+#[test]
+fn a_limit_that_is_raised_lets_in_who_waits() {
+    let seats = seats(9, 9);
+    let queue = |limit| of_group(OnConflict::Queue, limit);
+    let (_first, _) = seats.grouped(1, queue(1));
+    let (second, _) = seats.grouped(2, queue(1));
+    let (third, _) = seats.grouped(3, queue(3));
+    assert!(second.is_granted() && third.is_granted());
+}
+
+#[test]
+fn what_a_restart_kept_from_being_displaced_is_displaced_once_all_are_there() {
+    for (policy, expected) in [
+        (OnConflict::Queue, [false, false]),
+        (OnConflict::CancelOldest, [true, false]),
+        (OnConflict::CancelNewest, [false, true]),
+    ] {
+        let seats = seats(9, 9);
+        let gate = seats.gate();
+        let waits = seats.take_up(&id(), at(2), true, of_group(policy, 1));
+        let driven = seats.take_up(&id(), at(1), false, of_group(policy, 1));
+        assert!(!waits.cancel().is_cancelled() && !driven.cancel().is_cancelled());
+        drop(gate);
+        assert_eq!([driven.cancel().is_cancelled(), waits.cancel().is_cancelled()], expected);
+        drop(driven);
+        assert!(waits.is_granted());
+    }
 }

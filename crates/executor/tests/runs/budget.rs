@@ -1,7 +1,10 @@
 //! How many calls a run may make.
 
 use examples::{Kind, Options};
-use executor::run::{Outcome, RunEvent};
+use executor::{
+    ExecutorError, ReplyError,
+    run::{Outcome, RunEvent},
+};
 use protocol::v1::{Message, Part};
 
 use crate::scene::{Scene, example, is_completed, workflow};
@@ -47,7 +50,8 @@ async fn an_answer_is_a_call_as_well_and_what_waits_is_canceled() {
     let run = scene.start(&workflow(&[("x", &agent.url)], rest)).await;
     scene.until(&run, |event| matches!(event, RunEvent::AttemptPaused { .. })).await;
     let answer = Message::user(vec![Part::text("water")]);
-    let _ = scene.executor.reply(&run, None, answer).await;
+    let refused = scene.executor.reply(&run, None, answer).await;
+    assert!(matches!(refused, Err(ExecutorError::Reply(ReplyError::NotPaused))), "{refused:?}");
     let ended = scene.ended(&run).await;
     assert!(matches!(ended.run.outcome(), Some(Outcome::Failed(_))));
     assert!(ended.events.iter().any(|it| matches!(it, RunEvent::AttemptCanceled { .. })));
@@ -55,17 +59,17 @@ async fn an_answer_is_a_call_as_well_and_what_waits_is_canceled() {
 
 #[tokio::test]
 async fn what_was_spent_before_a_restart_is_spent() {
-    let slow = example(Kind::Slow, Options::default()).await;
+    let asks = example(Kind::Asks, Options { turns: 1, ..Options::default() }).await;
     let scene = Scene::new().await;
-    let steps = "steps:\n  a: {agent: x, message: 60m}\n  b: {agent: x, message: 1ms}\n  \
-                 c: {agent: x, message: 1ms, needs: [b]}\nparallel: 1\n";
-    let rest = format!("budget: {{calls: 1}}\n{steps}");
-    let run = scene.start(&workflow(&[("x", &slow.url)], &rest)).await;
-    scene.until(&run, |event| matches!(event, RunEvent::AttemptBound { .. })).await;
+    let steps = "steps:\n  a: {agent: x, message: hi}\n  b: {agent: x, message: ho, needs: [a]}\n";
+    let rest = format!("budget: {{calls: 2}}\n{steps}");
+    let run = scene.start(&workflow(&[("x", &asks.url)], &rest)).await;
+    scene.until(&run, |event| matches!(event, RunEvent::AttemptPaused { .. })).await;
     let scene = scene.restarted().await;
     scene.executor.resume_all().await.expect("the store works");
-    let recorded = scene.executor.runs().read(&run).await.expect("the run exists");
-    assert_eq!(recorded.run.calls(), 1);
-    scene.executor.cancel(&run).await.expect("it is driven");
-    scene.ended(&run).await;
+    let answer = Message::user(vec![Part::text("water")]);
+    scene.executor.reply(&run, None, answer).await.expect("the second call");
+    let ended = scene.ended(&run).await;
+    assert_eq!(ended.run.calls(), 2);
+    assert!(ended.events.iter().any(|it| matches!(it, RunEvent::BudgetSpent { .. })));
 }

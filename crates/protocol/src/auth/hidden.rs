@@ -45,7 +45,8 @@ impl Hidden {
 
     /// Adds a secret and the forms in which it is sent: in a URL, and without the name of its scheme.
     fn add(&mut self, secret: &str) {
-        let bare = secret.rsplit(' ').next().unwrap_or_default();
+        let schemes = ["Bearer ", "Basic "];
+        let bare = schemes.iter().find_map(|scheme| secret.strip_prefix(scheme)).unwrap_or(secret);
         let pair = STANDARD.decode(bare).ok().and_then(|pair| String::from_utf8(pair).ok());
         let password = pair.as_deref().and_then(|pair| pair.split_once(':')).map(|(_, it)| it);
         for form in [Some(secret), Some(bare), password].into_iter().flatten() {
@@ -93,14 +94,17 @@ impl Hidden {
         }
     }
 
-    /// A message without them, which came in another form than JSON.
-    pub(crate) fn message<T: Serialize + DeserializeOwned>(&self, message: T) -> T {
+    /// A message without them, which came in another form than JSON; `None` when they cannot be taken out, as where
+    /// they stand in the bytes of a file.
+    pub(crate) fn message<T: Serialize + DeserializeOwned>(&self, message: T) -> Option<T> {
         if self.0.is_empty() {
-            return message;
+            return Some(message);
         }
-        let json = serde_json::to_value(&message).ok();
-        let hidden = json.and_then(|json| serde_json::from_value(self.json(&json)?).ok());
-        hidden.unwrap_or(message)
+        let json = serde_json::to_value(&message).ok()?;
+        match self.json(&json) {
+            Some(hidden) => serde_json::from_value(hidden).ok(),
+            None => Some(message),
+        }
     }
 
     /// An agent's error without them.
@@ -151,7 +155,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::v1::{Message, Part};
+    use crate::v1::{Message, Part, part::Content};
 
     fn hidden(secrets: &[&str]) -> Hidden {
         Hidden::new(secrets.iter().map(|secret| Secret::new(*secret)))
@@ -226,10 +230,14 @@ mod tests {
             Part::text("planted-key"),
             Part::data(json!({ "planted-key": ["planted-key", 1] })),
         ]);
-        let told = serde_json::to_string(&it.message(message.clone())).unwrap();
+        let told = serde_json::to_string(&it.message(message.clone()).unwrap()).unwrap();
         assert!(told.contains(HIDDEN) && !told.contains("planted"), "{told}");
         let other = Message::agent(vec![Part::text("nothing")]);
-        assert_eq!(it.message(other.clone()), other);
+        assert_eq!(it.message(other.clone()), Some(other));
+        // What its bytes spell in base64 cannot be taken out of them.
+        let bytes = STANDARD.decode("plantedXkeyX").unwrap();
+        let raw = Part { content: Some(Content::Raw(bytes)), ..Part::default() };
+        assert_eq!(hidden(&["plantedXkeyX"]).message(Message::agent(vec![raw])), None);
 
         let mut error =
             Error::invalid_field("planted-key", "planted-key").with_metadata("k", "planted-key");

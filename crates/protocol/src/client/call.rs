@@ -45,7 +45,7 @@ impl Call {
             match self.client.interface.binding {
                 Binding::Grpc => {
                     let answer = grpc::unary(self, request).await?;
-                    Ok(self.hidden().message(answer))
+                    self.hidden().message(answer).ok_or_else(|| self.repeated())
                 }
                 Binding::JsonRpc | Binding::HttpJson => call.unary_json(request).await,
             }
@@ -104,6 +104,11 @@ impl Call {
 
     pub(super) fn invalid(&self, why: &str) -> ClientError {
         ClientError::invalid(self.operation, self.url(), why)
+    }
+
+    /// An answer in which the agent repeats a secret where it cannot be taken out.
+    pub(super) fn repeated(&self) -> ClientError {
+        self.invalid("it repeats a credential of this call")
     }
 
     /// The answer is of another binding than the call.

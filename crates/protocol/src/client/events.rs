@@ -114,7 +114,9 @@ impl Events {
             },
             Source::Grpc(events) => {
                 let event = alive(call, silence, grpc::next(call, events)).await??;
-                event.map(|event| call.hidden().message(event))
+                let hidden =
+                    event.map(|event| call.hidden().message(event).ok_or_else(|| call.repeated()));
+                hidden.transpose()?
             }
         };
         self.silence = call.client.limits.stream_idle;

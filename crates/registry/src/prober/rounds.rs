@@ -129,6 +129,9 @@ impl Rounds {
             let followed = same.unwrap_or_else(|| Followed::by(self.prober.of(registry)));
             self.followed.insert(account, followed);
         }
+        if known.is_empty() {
+            return;
+        }
         let gone = |whose: &&Whose| known.contains_key(&whose.0);
         let gone: Vec<Whose> = self.agents.keys().filter(gone).cloned().collect();
         gone.iter().for_each(|whose| self.drop(whose));

@@ -95,11 +95,12 @@ impl Accounts {
         are_all_open
     }
 
-    /// The directories of other accounts than the server's that are open.
+    /// The directories of other accounts than the server's that are open and have agents.
     pub(crate) fn others(&self) -> Vec<Arc<Registry>> {
         let shelves = self.shelves();
         let open = shelves.values().filter_map(|cell| cell.get());
-        open.map(|shelf| Arc::clone(&shelf.registry)).collect()
+        let with_agents = open.filter(|shelf| !shelf.registry.index().is_empty());
+        with_agents.map(|shelf| Arc::clone(&shelf.registry)).collect()
     }
 
     /// Does what is due in all directories that are open.
