@@ -182,11 +182,14 @@ impl fmt::Display for Criteria {
     }
 }
 
+/// The media types of a skill on one side.
+type ModesOf = fn(&AgentSkill) -> &Vec<String>;
+
 /// The media types of an agent on one side: those of the skill that is asked for, else all there are.
 fn modes<'a>(
     card: &'a AgentCard,
     skill: Option<&str>,
-    (default, of): (&'a [String], fn(&AgentSkill) -> &Vec<String>),
+    (default, of): (&'a [String], ModesOf),
 ) -> Vec<&'a String> {
     let asked = card.skills.iter().find(|it| Some(it.id.as_str()) == skill);
     match asked.map(of) {

@@ -3,7 +3,7 @@
 //! A loop looks at the clock, owned by whoever serves; dropping it loses nothing. What has started is told by the
 //! store, so that an occurrence starts one run also across restarts; of those that were missed the latest starts.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, convert::Infallible, sync::Arc, time::Duration};
 
 use executor::{Decided, Executor, ExecutorError, NewRun, RunId, Scheduled};
 use jiff::Timestamp;
@@ -72,7 +72,7 @@ impl Schedules {
     /// Starts what is due, and says when something will be next.
     pub(crate) async fn look(&self, now: Timestamp) -> Option<Timestamp> {
         let offered = self.receiver.offer.now();
-        let mut next = None;
+        let (mut next, mut known) = (None, BTreeSet::new());
         for workflow in offered.workflows.iter() {
             for schedule in &workflow.schedule {
                 let times = match schedule.times() {
@@ -82,28 +82,52 @@ impl Schedules {
                         continue;
                     }
                 };
-                if let Err(error) = self.decide(workflow, schedule, &times, now).await {
-                    tracing::warn!(workflow = workflow.name, %error, "a schedule is looked at later");
+                match self.decide(workflow, schedule, &times, now).await {
+                    Ok(key) => _ = known.insert(key),
+                    Err(error) => {
+                        tracing::warn!(workflow = workflow.name, %error, "schedules are looked at later");
+                        return Some(now);
+                    }
                 }
                 let of_this = times.after(now).map(|next| next.at);
                 next = [next, of_this].into_iter().flatten().min();
             }
         }
+        if let Err(error) = self.executor.keep_schedules(&known).await {
+            tracing::warn!(%error, "schedules that are no more are forgotten later");
+        }
         next
     }
 
+    /// Decides a schedule up to now, and says under which key that is kept.
     async fn decide(
         &self,
         workflow: &Arc<Workflow>,
         schedule: &Schedule,
         times: &planner::Times,
         now: Timestamp,
-    ) -> Result<(), ExecutorError> {
+    ) -> Result<String, ExecutorError> {
         let decided = self.executor.decided(&workflow.name, schedule).await?;
-        let Some(until) = decided.until else {
-            return self.executor.pass_over(&decided, now).await;
-        };
-        let Some(due) = times.latest(until, now) else { return Ok(()) };
+        let key = decided.key().to_owned();
+        match decided.until {
+            None => self.executor.pass_over(&decided, now).await?,
+            Some(until) => {
+                if let Some(due) = times.latest(until, now) {
+                    self.due(workflow, schedule, due, decided).await?;
+                }
+            }
+        }
+        Ok(key)
+    }
+
+    /// Starts a run for an occurrence, or says why none starts.
+    async fn due(
+        &self,
+        workflow: &Arc<Workflow>,
+        schedule: &Schedule,
+        due: Occurrence,
+        decided: Decided,
+    ) -> Result<(), ExecutorError> {
         match self.start(workflow, schedule, due, decided.clone()).await {
             Ok(run) => {
                 tracing::info!(workflow = workflow.name, %run, at = %due.at, "started by its schedule");

@@ -45,7 +45,7 @@ pub async fn serve(
     stop: CancellationToken,
 ) -> Result<(), ServeError> {
     let mut watching = std::pin::pin!(orchestrator.watch());
-    let mut starting = std::pin::pin!(orchestrator.schedules().keep());
+    let mut starting = Box::pin(orchestrator.schedules().keep());
     let callbacks = orchestrator.callbacks();
     let orchestrator = Arc::new(orchestrator);
     let executor = Arc::clone(orchestrator.executor());
@@ -81,6 +81,8 @@ pub async fn serve(
     };
     // It ends with the server, also when that ended by itself.
     stop.cancel();
+    // It may wait for what the executor needs for its own end.
+    drop(starting);
     if keeper.await.is_err() {
         tracing::error!("reviewing approvals broke down; it goes on after the next start");
     }

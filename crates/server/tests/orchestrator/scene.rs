@@ -285,6 +285,12 @@ impl Scene {
         Self::over(self.folder, self.served).await
     }
 
+    /// As [`Scene::restarted`], with other workflow files.
+    pub(crate) async fn restarted_with(mut self, files: &[String]) -> Self {
+        self.served.files = files.to_vec();
+        self.restarted().await
+    }
+
     /// Sends a Message and waits for a terminal or interrupted state.
     pub(crate) async fn send(&self, message: Message) -> Task {
         self.try_send(message).await.unwrap_or_else(|error| panic!("{error}"))

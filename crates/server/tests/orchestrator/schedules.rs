@@ -117,6 +117,24 @@ async fn scheduled_runs_belong_to_the_account_that_is_set() {
 }
 
 #[tokio::test]
+async fn a_schedule_that_comes_back_is_a_new_one() {
+    let agent = example(Kind::Echo, Options::default()).await;
+    let file = workflow("news", &[("x", &agent)], MINUTELY);
+    let scene = Scene::new(std::slice::from_ref(&file)).await;
+    let scene = neglected(scene, "local", &file, Duration::ZERO).await;
+    let unscheduled = file.replace("* * * * *", "0 0 1 1 *");
+    let scene = scene.restarted_with(&[unscheduled]).await;
+    let executor = beside(&scene, "local").await;
+    let schedule = schedule_of(&file);
+    soon("that it is forgotten", async {
+        while executor.decided("news", &schedule).await.expect("it works").until.is_some() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn one_that_may_not_start_is_passed_over() {
     let agent = example(Kind::Slow, Options::default()).await;
     let crowded = format!(
