@@ -86,7 +86,7 @@ impl Schedules {
                     Ok(key) => _ = known.insert(key),
                     Err(error) => {
                         tracing::warn!(workflow = workflow.name, %error, "schedules are looked at later");
-                        return Some(now);
+                        return None;
                     }
                 }
                 let of_this = times.after(now).map(|next| next.at);
