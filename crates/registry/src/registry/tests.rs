@@ -22,7 +22,7 @@ use crate::record::AGENTS;
 use crate::{ApplyOptions, Cards, Curation, Decision, RegistryError, Report, fetch_agent};
 
 fn decision() -> Decision {
-    let at = Timestamp::from_second(1_700_000_000).unwrap();
+    let at = Timestamp::from_second(1_800_000_000).unwrap();
     Decision { who: "ada".into(), why: "it is fine".into(), at }
 }
 

@@ -50,7 +50,7 @@ impl Scene {
     }
 
     async fn add(&self) -> Result<Report, RegistryError> {
-        self.registry.add_url(&self.url, Some("it"), None, &options(true, false)).await
+        self.registry.add_url(&self.url, Some("it"), None, &options()).await
     }
 
     fn asked(&self) -> usize {
@@ -71,6 +71,12 @@ impl Scene {
         let why = last.shortfalls.iter().map(ToString::to_string).chain(last.unmeasured.clone());
         (last.tier, why.collect::<Vec<_>>().join("; "))
     }
+}
+
+/// Decided now: what is seen of an agent before it was taken in counts for nothing.
+fn options() -> ApplyOptions {
+    let by = Decision { at: Timestamp::now(), ..decision() };
+    ApplyOptions { by, ..super::options(true, false) }
 }
 
 /// An agent that ends each connection, so that each request is a look-up; it answers every call that its Task is not
@@ -119,7 +125,7 @@ async fn a_card_is_not_fetched_again_from_where_its_name_leads_now() {
     scene.add().await.unwrap();
     let (asked, known) = (scene.asked(), scene.registry.record("it").await.unwrap());
     scene.lead(&["10.0.0.1"]);
-    let refreshed = scene.registry.refresh(&["it".to_owned()], &options(false, false)).await;
+    let refreshed = scene.registry.refresh(&["it".to_owned()], &super::options(false, false)).await;
     let told = serde_json::to_string(&refreshed.unwrap()).unwrap();
     assert!(told.contains("10.0.0.1") && told.contains("private"), "{told}");
     let (tier, why) = scene.probe().await;
