@@ -15,7 +15,7 @@ fn items(for_each: &str) -> Result<Option<Vec<Json>>, ExpressionError> {
         "convoke: 1\nname: w\ninputs: {{topics: {{}}}}\nsteps:\n  a: {{agent: x}}\n  b:\n    agent: x\n    {for_each}\n"
     );
     let workflow = check(&Source::new("w.yaml", &text)).unwrap();
-    evaluate_items(&workflow, 1, &scope(json!(["ice", {"n": 1}, 2])))
+    evaluate_items(&workflow, 1, &scope(&json!(["ice", {"n": 1}, 2])))
 }
 
 /// What `when` of the second step gives.
@@ -24,7 +24,7 @@ fn when(when: &str) -> Result<bool, String> {
         "convoke: 1\nname: w\ninputs: {{topics: {{}}}}\nsteps:\n  a: {{agent: x}}\n  b:\n    agent: x\n    {when}\n"
     );
     let workflow = check(&Source::new("w.yaml", &text)).unwrap();
-    evaluate_when(&workflow, 1, &scope(json!("ice"))).map_err(|error| error.to_string())
+    evaluate_when(&workflow, 1, &scope(&json!("ice"))).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn when_is_true_or_false_and_nothing_else() {
     insta::assert_snapshot!(when("when: inputs.topics").unwrap_err(), @r#"w.yaml:8:11: `when` must give true or false, not "ice" (compare it, as in `steps.a.text == "yes"`, or test it, as in `steps.a.data is defined`)"#);
 }
 
-fn scope(topics: Json) -> Scope {
+fn scope(topics: &Json) -> Scope {
     Scope {
         inputs: Arc::new(json!({"topics": topics}).as_object().unwrap().clone()),
         steps: BTreeMap::from([("a".to_owned(), Arc::new(StepResult::new(StepState::Completed)))]),
