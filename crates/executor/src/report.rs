@@ -228,8 +228,17 @@ impl Reporter {
     fn unkept(&self, attempt: &Attempt, why: &ExecutorError) -> Result<Report, ExecutorError> {
         let agent = &attempt.intent.agent;
         let message = format!("the answer of agent `{agent}` cannot be kept: {why}");
-        let defeat = Defeat::new(planner::ErrorClass::Invalid, message);
-        self.failed(&attempt.intent, &Defeat { remote_ended: true, ..defeat })
+        self.unfit(&attempt.intent, planner::ErrorClass::Invalid, message)
+    }
+
+    /// Ends an attempt whose answer is not what the step can use. The agent has done its part.
+    pub(crate) fn unfit(
+        &self,
+        intent: &Intent,
+        class: planner::ErrorClass,
+        why: String,
+    ) -> Result<Report, ExecutorError> {
+        self.failed(intent, &Defeat { remote_ended: true, ..Defeat::new(class, why) })
     }
 
     /// Ends an attempt whose agent cannot be called at all.

@@ -58,8 +58,8 @@ impl Driver {
     fn skill(&self, step: &StepId) -> Option<String> {
         let at = self.run.planned(self.run.find(step)?);
         match &self.plan.workflow.steps[at.position()].selector {
-            Selector::Match { skill, .. } => skill.clone(),
-            Selector::Url(_) | Selector::SameAs(_) => None,
+            Some(Selector::Match { skill, .. }) => skill.clone(),
+            Some(Selector::Url(_) | Selector::SameAs(_)) | None => None,
         }
     }
 }

@@ -66,6 +66,9 @@ impl Run {
                 self.note_task(step, task.as_ref());
                 self.settle(step, *at, Settled::Completed(result.clone()));
             }
+            RunEvent::StepComputed { step, at, result } => {
+                self.settle(step, *at, Settled::Completed(result.clone()));
+            }
             RunEvent::StepFailed { step, at, result, error } => {
                 self.settle(step, *at, Settled::Failed(result.clone(), error.clone()));
             }

@@ -4,6 +4,7 @@ mod agent;
 mod bodies;
 mod cancel;
 mod chunks;
+mod computed;
 mod context;
 mod each;
 mod failing_store;

@@ -12,9 +12,11 @@ use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output};
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
 use crate::step::{OnError, Retry, Selector, Step};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "agent",
     "message",
+    "set",
+    "outputs",
     "needs",
     "join",
     "run_if",
@@ -122,6 +124,8 @@ impl<'n> Checker<'_, 'n> {
             None => None,
         };
         self.locals = &[];
+        let set = self.set(fields, &what, &mut reads);
+        let outputs = self.step_outputs(fields, &what, &mut reads);
         let mut all_reads = self.resolve(index, &needs, reads, edges);
         all_reads.extend(part_steps);
         all_reads.sort_unstable();
@@ -132,7 +136,9 @@ impl<'n> Checker<'_, 'n> {
             id: entry.key.clone(),
             span: entry.key_span,
             selector_span: fields.get("agent").map_or(entry.key_span, Node::head_span),
-            selector: selector?,
+            selector: if set.is_some() { selector } else { Some(selector?) },
+            set,
+            outputs,
             message,
             needs,
             reads: all_reads,
@@ -181,7 +187,7 @@ impl<'n> Checker<'_, 'n> {
         edges: &mut Edges,
     ) -> Option<Selector> {
         let Some(node) = fields.get("agent") else {
-            if entry.value.as_mapping().is_some() {
+            if entry.value.as_mapping().is_some() && fields.get("set").is_none() {
                 self.decoder.missing(
                     entry.key_span,
                     what,
@@ -225,6 +231,7 @@ impl<'n> Checker<'_, 'n> {
         if let Some(node) = fields.get("same_as") {
             let name = self.decoder.string(node, &format!("`same_as` of {what}"))?;
             let from = self.find_step(&name, node.span)?;
+            self.check_is_served(node, from);
             edges.add(from, step, Reason { kind: ReasonKind::SameAs, span: node.span });
             return Some(Selector::SameAs(from));
         }

@@ -25,6 +25,7 @@ impl RunEvent {
             | Self::AnswerRefused { step, .. }
             | Self::AttemptFailed { step, .. }
             | Self::StepCompleted { step, .. }
+            | Self::StepComputed { step, .. }
             | Self::StepFailed { step, .. }
             | Self::AttemptCanceled { step, .. } => Some(step),
             Self::RunDeferred { .. }
@@ -70,6 +71,7 @@ impl RunEvent {
             | Self::ArtifactChunked { .. }
             | Self::AnswerDelivered { .. }
             | Self::StepCompleted { .. }
+            | Self::StepComputed { .. }
             | Self::StepFailed { .. }
             | Self::AttemptCanceled { .. } => false,
         }
@@ -93,6 +95,7 @@ impl RunEvent {
     pub(crate) fn settles(&self) -> Option<&StepId> {
         match self {
             Self::StepCompleted { step, .. }
+            | Self::StepComputed { step, .. }
             | Self::StepFailed { step, .. }
             | Self::StepSkipped { step, .. }
             | Self::StepGathered { step, .. }
