@@ -185,3 +185,38 @@ async fn what_is_not_needed_any_more_is_canceled_after_a_crash_as_well() {
     assert_eq!(slow.count(), 1, "what is canceled is not sent again");
     assert_eq!(run_of(&convoke).await.count("step_canceled"), 1);
 }
+
+/// The step after what was computed is killed before its agent answers.
+#[tokio::test]
+async fn what_was_computed_is_computed_once() {
+    let agent = Scripted::start(|request| match (request.method.as_str(), request.before) {
+        ("SendStreamingMessage", 1) => request.events_then_silence(&[]),
+        ("SendStreamingMessage", _) => {
+            request.events(&[json!({"task": completed(&format!("t{}", request.before), "ice")})])
+        }
+        _ => request.error(-32601, "not here"),
+    })
+    .await;
+    let convoke = Convoke::default();
+    let file = format!(
+        "convoke: 1\nname: w\nagents: {{it: {{url: \"{}\"}}}}\nsteps:\n  \
+         a: {{agent: it, message: Say., outputs: {{loud: \"${{{{ this.text | upper }}}}\"}}}}\n  \
+         set: {{set: {{title: \"About ${{{{ steps.a.outputs.loud }}}}\"}}}}\n  \
+         b: {{agent: it, message: \"${{{{ steps.set.data.title }}}}\"}}\n",
+        agent.url
+    );
+    convoke.write("w.yaml", file);
+    let process = convoke.start(["run", "w.yaml"]);
+    agent.until("SendStreamingMessage", 2).await;
+    process.kill().await;
+    let journal = run_of(&convoke).await;
+    assert_eq!(journal.count("step_computed"), 1);
+    let done = convoke.run(["--json", "run", "--resume", &journal.run]).await.exits(0).json();
+    assert_eq!(run_of(&convoke).await.count("step_computed"), 1);
+    let sent = agent.received("SendStreamingMessage");
+    assert_eq!(sent[1].params["message"]["parts"][0]["text"], "About ICE");
+    assert_eq!(sent[2].params, sent[1].params);
+    let outputs = |step: usize| done["steps"][step]["outputs"].clone();
+    assert_eq!(outputs(0), json!({"loud": "ICE"}));
+    assert_eq!(outputs(1), json!({"title": "About ICE"}));
+}

@@ -7,9 +7,10 @@ use executor::{
     Recorded, Runs,
     run::{Outcome, StepId},
 };
-use planner::StepState;
+use planner::{StepResult, StepState};
 use protocol::v1::{Artifact, Part, part::Content};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
     args::Args,
@@ -75,6 +76,8 @@ pub(crate) struct StepReport {
     pub(crate) reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) outputs: Option<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) artifacts: Vec<Artifact>,
 }
@@ -120,8 +123,15 @@ async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<St
         task_id: step.task.as_ref().map(|task| task.task_id.clone()),
         reason: step.skip_reason().map(ToString::to_string),
         error: result.as_ref().and_then(|result| result.error.as_ref()).map(|e| e.message.clone()),
+        outputs: result.as_ref().and_then(outputs),
         artifacts: result.map(|result| result.artifacts).unwrap_or_default(),
     })
+}
+
+/// What a step computed, or made of its agent's answer.
+fn outputs(result: &StepResult) -> Option<Value> {
+    let made = || (!result.outputs.is_empty()).then(|| Value::Object(result.outputs.clone()));
+    result.computed.clone().or_else(made)
 }
 
 fn print_artifact(artifact: &Artifact) {

@@ -79,6 +79,7 @@ fn about(event: &RunEvent) -> Line<'_> {
         RunEvent::StepGathered { at, failed, .. } => {
             Line { failed: Some(*failed), ..of_run("step_gathered", *at) }
         }
+        RunEvent::StepComputed { at, .. } => of_run("step_computed", *at),
         RunEvent::StepFailed { at, error, .. } => {
             Line { error: Some(error.message.clone()), ..of_run("step_failed", *at) }
         }
@@ -343,6 +344,7 @@ mod tests {
             RunEvent::RunTimedOut { at },
             RunEvent::BudgetSpent { at, step: step() },
             RunEvent::StepCanceled { step: step(), at, by: step() },
+            RunEvent::StepComputed { step: step(), at, result: body() },
             RunEvent::StepExpanded { step: step(), at, items: body(), count: 2 },
             RunEvent::StepGathered { step: step(), at, failed: 1 },
             RunEvent::AttemptStarted { step: step(), attempt, at, intent: Arc::clone(&intent) },

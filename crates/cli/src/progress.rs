@@ -94,6 +94,7 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
             }
             executor::run::Next::GiveUp { .. } => format!("failed: {}", clean(&error.message)),
         },
+        RunEvent::StepComputed { .. } => "computed".to_owned(),
         RunEvent::StepFailed { error, .. } => format!("failed: {}", clean(&error.message)),
         RunEvent::StepCompleted { step, attempt, .. } => completed(recorded, step, *attempt),
         RunEvent::AttemptCanceled { confirmed: true, .. } => "canceled".to_owned(),

@@ -6,6 +6,7 @@
 mod act;
 mod answer;
 mod hints;
+mod judge;
 mod outcomes;
 mod references;
 mod relay;
@@ -203,7 +204,10 @@ impl Driver {
             () = self.cancel.cancelled(), if self.run.halt().is_none() => Woke::CancelWanted,
         };
         match woke {
-            Woke::Report(Some(report)) => self.take(report),
+            Woke::Report(Some(report)) => {
+                let report = self.judge(report).await?;
+                self.take(report);
+            }
             // Unreachable: this driver holds a sender itself.
             Woke::Report(None) => (),
             Woke::Broken(slot, why) => self.mourn(slot, &why),
@@ -214,6 +218,7 @@ impl Driver {
             }
         }
         while let Ok(report) = self.reports.try_recv() {
+            let report = self.judge(report).await?;
             self.take(report);
         }
         Ok(())

@@ -232,6 +232,16 @@ impl Reporter {
         self.failed(&attempt.intent, &Defeat { remote_ended: true, is_ours: true, ..defeat })
     }
 
+    /// Ends an attempt whose answer is not what the step can use. The agent has done its part.
+    pub(crate) fn unfit(
+        &self,
+        intent: &Intent,
+        class: planner::ErrorClass,
+        why: String,
+    ) -> Result<Report, ExecutorError> {
+        self.failed(intent, &Defeat { remote_ended: true, ..Defeat::new(class, why) })
+    }
+
     /// Ends an attempt whose agent cannot be called at all.
     pub(crate) fn unusable(
         &self,

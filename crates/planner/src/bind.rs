@@ -49,16 +49,22 @@ pub fn bind(
         binder.bind(*step);
     }
     let (bindings, warnings) = binder.finish()?;
-    let served_by: Vec<(&str, &str)> = bindings
+    let served_by: Vec<Option<(&str, &str)>> = bindings
         .iter()
-        .map(|binding| (binding.agent.as_str(), binding.interface.tenant.as_str()))
+        .map(|it| it.as_ref().map(|it| (it.agent.as_str(), it.interface.tenant.as_str())))
         .collect();
-    let references = nearest_ancestors(&served_by, &order, &dependencies, &dependents);
+    let mut references = nearest_ancestors(&served_by, &order, &dependencies, &dependents);
+    for (references, _) in references.iter_mut().zip(&served_by).filter(|(_, by)| by.is_none()) {
+        references.clear();
+    }
     Ok(Plan { workflow, dependencies, dependents, bindings, references, warnings })
 }
 
 /// What a selector came to; steps with the same selector share it.
 type Choice = Result<Binding, Problem>;
+
+/// What comes of all selectors: a binding for each step that has one, and warnings.
+type Bound = (Vec<Option<Binding>>, Vec<Diagnostic>);
 
 /// Why nothing fits: the message without the step, and what can be done.
 #[derive(Clone)]
@@ -121,7 +127,8 @@ impl<'a> Binder<'a> {
     fn bind(&mut self, step: usize) {
         let workflow = self.workflow;
         let step_of_file = &workflow.steps[step];
-        self.bindings[step] = match &step_of_file.selector {
+        let Some(selector) = &step_of_file.selector else { return };
+        self.bindings[step] = match selector {
             Selector::SameAs(other) => self.bindings[*other]
                 .clone()
                 .map(|binding| Binding { lost: Arc::from([]), ..binding }),
@@ -214,17 +221,14 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn finish(self) -> Result<(Vec<Binding>, Vec<Diagnostic>), Vec<Diagnostic>> {
+    /// A step with an agent has a binding, or a problem was reported.
+    fn finish(self) -> Result<Bound, Vec<Diagnostic>> {
         let mut problems = self.problems;
         if !problems.is_empty() {
             problems.sort_by_key(Diagnostic::span);
             return Err(problems);
         }
-        let bindings = self
-            .bindings
-            .into_iter()
-            .map(|binding| binding.expect("a step without one was reported"));
-        Ok((bindings.collect(), self.warnings))
+        Ok((self.bindings, self.warnings))
     }
 }
 

@@ -3,7 +3,7 @@
 //! [`check`] reads a workflow file and finds everything that is wrong with it at once. [`bind()`]
 //! chooses an agent for each step from a snapshot of the registry, always the same for the same
 //! snapshot, and says why every other agent was not chosen. While the plan runs, [`evaluate_when`],
-//! [`evaluate_items`], [`render_message`] and [`evaluate_outputs`] turn the results of earlier steps into what is done
+//! [`evaluate_items`], [`evaluate_set`], [`render_message`] and [`evaluate_outputs`] turn the results of earlier steps into what is done
 //! next. Nothing here does I/O, knows the time, or is async.
 
 mod bind;
@@ -44,7 +44,7 @@ pub use schedule::{Occurrence, Schedule, Times};
 pub use scope::{Item, RunView, Scope};
 pub use step::{ErrorClass, ForEach, Jitter, Join, OnError, Retry, RunIf, Selector, Step, item_id};
 pub use template::{PartContent, PartTemplate, Template};
-pub use turn::{MAX_ITEMS, evaluate_items, evaluate_when};
+pub use turn::{MAX_ITEMS, evaluate_items, evaluate_set, evaluate_step_outputs, evaluate_when};
 pub use workflow::{
     DEFAULT_PARALLEL, DEFAULT_RUN_TIMEOUT, DEFAULT_STEP_TIMEOUT, InlineAgent, LANGUAGE_VERSION,
     Output, Workflow, check, parse_duration, show_duration,

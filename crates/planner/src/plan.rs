@@ -23,8 +23,8 @@ pub struct Plan {
     pub dependencies: Vec<Vec<usize>>,
     /// For each step, the steps that wait for it, in ascending order.
     pub dependents: Vec<Vec<usize>>,
-    /// For each step, the agent that serves it.
-    pub bindings: Vec<Binding>,
+    /// For each step, the agent that serves it; nothing for a step without.
+    pub bindings: Vec<Option<Binding>>,
     /// For each step, its nearest ancestors on the same agent: their remote Tasks are what its
     /// Message refers to.
     pub references: Vec<Vec<usize>>,

@@ -270,11 +270,12 @@ pub(crate) fn artifact_parts(origin: Origin<'_>, artifact: &v1::Artifact) -> Vec
     artifact.parts.iter().map(|part| with_provenance(part, &provenance)).collect()
 }
 
-/// The Parts of a direct Message, each saying where it comes from.
+/// What was computed, or the Parts of a direct Message, each saying where it comes from.
 fn message_parts(step: &str, result: &StepResult) -> Vec<Part> {
     let provenance = Origin::of(step, result).provenance(None);
-    let parts = result.message.iter().flat_map(|message| &message.parts);
-    parts.map(|part| with_provenance(part, &provenance)).collect()
+    let computed = result.computed.iter().map(|computed| data_part(computed.clone()));
+    let parts = result.message.iter().flat_map(|message| message.parts.clone());
+    computed.chain(parts).map(|part| with_provenance(&part, &provenance)).collect()
 }
 
 /// The artifact that an output becomes.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use protocol::v1::{self, part::Content};
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::step::ErrorClass;
 
@@ -98,6 +98,12 @@ pub struct StepResult {
     /// Why it was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What a step with `set` computed: an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub computed: Option<Json>,
+    /// What its `outputs` made of this.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub outputs: Map<String, Json>,
     /// What each item of its `for_each` yielded, in order; absent for a step without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<Arc<StepResult>>>,
@@ -117,6 +123,8 @@ impl StepResult {
             status_message: None,
             error: None,
             reason: None,
+            computed: None,
+            outputs: Map::new(),
             items: None,
         }
     }
@@ -166,10 +174,13 @@ impl StepResult {
         [&self.message, &self.status_message].into_iter().flatten().find_map(message_text)
     }
 
-    /// The first data Part of the newest artifacts, else of the direct Message, else of the
+    /// What it computed, else the first data Part of the newest artifacts, else of the direct Message, else of the
     /// terminal status. None with `for_each`, each of whose items has its own.
     #[must_use]
     pub fn data(&self) -> Option<&Json> {
+        if self.computed.is_some() {
+            return self.computed.as_ref();
+        }
         let messages = [&self.message, &self.status_message].into_iter().flatten();
         let of_artifacts = self.newest().find_map(|(_, artifact)| artifact_data(artifact));
         of_artifacts.or_else(|| messages.into_iter().find_map(|message| first_data(&message.parts)))

@@ -6,8 +6,9 @@ use serde_json::{Value as Json, json};
 
 use crate::criteria::Criteria;
 use crate::dag::Edge;
-use crate::plan::Plan;
+use crate::plan::{Binding, Plan};
 use crate::step::{Join, RunIf, Selector};
+use crate::template::Template;
 use crate::workflow::duration;
 
 /// Shows a plan as text: for each step its agent, why no other, and what it waits for and why.
@@ -33,10 +34,40 @@ pub fn text(plan: &Plan) -> String {
 }
 
 fn step_text(plan: &Plan, step: usize, out: &mut String) {
-    let binding = &plan.bindings[step];
-    let interface = &binding.interface;
     line(out, "");
     line(out, &plan.workflow.steps[step].id);
+    if let Some(binding) = &plan.bindings[step] {
+        binding_text(plan, step, binding, out);
+    }
+    if let Some(set) = names(plan.workflow.steps[step].set.as_ref()) {
+        line(out, &format!("  computes   {}", set.join(", ")));
+    }
+    if let Some(outputs) = names(plan.workflow.steps[step].outputs.as_ref()) {
+        line(out, &format!("  yields     {}", outputs.join(", ")));
+    }
+    if let Some(each) = for_each(plan, step) {
+        line(out, &format!("  for each   {each}"));
+    }
+    for edge in incoming(plan, step) {
+        let reasons =
+            reasons(plan, edge).into_iter().map(|(why, line)| format!("{why} (line {line})"));
+        let reasons: Vec<String> = reasons.collect();
+        line(
+            out,
+            &format!("  after      {}: {}", plan.workflow.steps[edge.from].id, reasons.join(", ")),
+        );
+    }
+    if let Some(gate) = gate(plan, step) {
+        line(out, &format!("  runs       {gate}"));
+    }
+    let references = ids(plan, &plan.references[step]);
+    if !references.is_empty() {
+        line(out, &format!("  refers to  {}", references.join(", ")));
+    }
+}
+
+fn binding_text(plan: &Plan, step: usize, binding: &Binding, out: &mut String) {
+    let interface = &binding.interface;
     let streaming = if binding.streaming { "streaming" } else { "not streaming" };
     line(
         out,
@@ -56,28 +87,18 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
         ),
     );
     line(out, &format!("  card       {}", binding.digest));
-    if let Some(each) = for_each(plan, step) {
-        line(out, &format!("  for each   {each}"));
-    }
     for lost in binding.lost.iter() {
         line(out, &format!("  not        {}: {}", shown(&lost.agent), shown(&lost.why)));
     }
-    for edge in incoming(plan, step) {
-        let reasons =
-            reasons(plan, edge).into_iter().map(|(why, line)| format!("{why} (line {line})"));
-        let reasons: Vec<String> = reasons.collect();
-        line(
-            out,
-            &format!("  after      {}: {}", plan.workflow.steps[edge.from].id, reasons.join(", ")),
-        );
-    }
-    if let Some(gate) = gate(plan, step) {
-        line(out, &format!("  runs       {gate}"));
-    }
-    let references = ids(plan, &plan.references[step]);
-    if !references.is_empty() {
-        line(out, &format!("  refers to  {}", references.join(", ")));
-    }
+}
+
+/// The names of a mapping's values, in the order of the file.
+fn names(values: Option<&Template>) -> Option<Vec<&str>> {
+    Some(match values? {
+        Template::Mapping(entries) => entries.iter().map(|(name, _)| name.as_str()).collect(),
+        Template::Literal(Json::Object(entries)) => entries.keys().map(String::as_str).collect(),
+        Template::Literal(_) | Template::Expression(_) | Template::Sequence(_) => Vec::new(),
+    })
 }
 
 /// The list that a step runs for, as written, and how many items at once.
@@ -116,9 +137,10 @@ fn counted(count: usize, what: &str) -> String {
 /// How the step asks for its agent.
 fn selected_by(plan: &Plan, step: usize) -> String {
     match &plan.workflow.steps[step].selector {
-        Selector::Url(_) => "by url".to_owned(),
-        Selector::SameAs(other) => format!("same as {}", plan.workflow.steps[*other].id),
-        Selector::Match(asked) => {
+        None => "by nobody".to_owned(),
+        Some(Selector::Url(_)) => "by url".to_owned(),
+        Some(Selector::SameAs(other)) => format!("same as {}", plan.workflow.steps[*other].id),
+        Some(Selector::Match(asked)) => {
             // The name stands beside it.
             let rest = Criteria { name: None, ..asked.clone() }.to_string().replace('`', "");
             let name = asked.name.iter().map(|_| "by name".to_owned());
@@ -164,7 +186,6 @@ pub fn json(plan: &Plan) -> Json {
 }
 
 fn step_json(plan: &Plan, step: usize) -> Json {
-    let binding = &plan.bindings[step];
     let after = incoming(plan, step).iter().map(|edge| {
         let reasons =
             reasons(plan, edge).into_iter().map(|(why, line)| json!({"why": why, "line": line}));
@@ -172,16 +193,25 @@ fn step_json(plan: &Plan, step: usize) -> Json {
     });
     let mut shown = json!({
         "id": plan.workflow.steps[step].id,
-        "agent": binding.agent,
-        "selected_by": selected_by(plan, step),
-        "card": binding.digest.to_string(),
-        "interface": binding.interface,
-        "fallbacks": binding.fallbacks,
-        "streaming": binding.streaming,
-        "not": *binding.lost,
         "after": after.collect::<Vec<_>>(),
         "refers_to": ids(plan, &plan.references[step]),
     });
+    if let Some(binding) = &plan.bindings[step] {
+        shown["agent"] = json!(binding.agent);
+        shown["selected_by"] = json!(selected_by(plan, step));
+        shown["card"] = json!(binding.digest.to_string());
+        shown["interface"] = json!(binding.interface);
+        shown["fallbacks"] = json!(binding.fallbacks);
+        shown["streaming"] = json!(binding.streaming);
+        shown["not"] = json!(*binding.lost);
+    }
+    for (key, values) in
+        [("set", &plan.workflow.steps[step].set), ("outputs", &plan.workflow.steps[step].outputs)]
+    {
+        if let Some(names) = names(values.as_ref()) {
+            shown[key] = json!(names);
+        }
+    }
     if let Some(for_each) = &plan.workflow.steps[step].for_each {
         shown["for_each"] = plan.workflow.source.slice(for_each.span).into();
         shown["concurrency"] = for_each.concurrency.into();
@@ -202,9 +232,11 @@ pub fn mermaid(plan: &Plan) -> String {
     let mut out = String::from("flowchart TD\n");
     for (step, binding) in plan.workflow.steps.iter().zip(&plan.bindings) {
         // Prefixed, since some words, such as `end`, cannot be ids in mermaid.
-        let (id, agent) = (&step.id, label(&binding.agent));
+        let id = &step.id;
+        let agent = binding.as_ref().map(|binding| format!("<br/>{}", label(&binding.agent)));
+        let agent = agent.unwrap_or_default();
         let each = if step.for_each.is_some() { " for each item" } else { "" };
-        writeln!(out, "    step_{id}[\"{id}{each}<br/>{agent}\"]")
+        writeln!(out, "    step_{id}[\"{id}{each}{agent}\"]")
             .expect("writing to a string cannot fail");
     }
     for edge in plan.edges() {

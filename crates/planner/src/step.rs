@@ -17,10 +17,17 @@ pub struct Step {
     pub id: String,
     /// Where its id stands in the file.
     pub span: Span,
-    /// Which agent serves it.
-    pub selector: Selector,
+    /// Which agent serves it; absent for a step that computes values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<Selector>,
     /// Where the selector stands in the file.
     pub selector_span: Span,
+    /// The values that it computes instead of asking an agent: a mapping.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<Template>,
+    /// What is made of the result of each successful attempt, by name: a mapping.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<Template>,
     /// The Parts of its Message; without them it sends on the Parts of the Message that started the
     /// run.
     pub message: Option<Vec<PartTemplate>>,

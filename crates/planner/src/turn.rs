@@ -1,9 +1,11 @@
-//! What a step does when its turn comes: whether it runs, and for which items.
+//! What a step does when its turn comes: whether it runs, for which items, what it computes; and what it makes of
+//! its agent's answer.
 
 use document::Diagnostic;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::expression::{Context, ExpressionError};
+use crate::result::{StepResult, StepState};
 use crate::scope::Scope;
 use crate::workflow::Workflow;
 
@@ -58,6 +60,37 @@ pub fn evaluate_items(
             let help = "make one of it, as in `steps.a.text | lines` or `inputs.pairs | items`";
             wrong("expression::not-a-list", message, help)
         }
+    }
+}
+
+/// Evaluates the `set` of a step; none without one.
+///
+/// # Errors
+/// An expression fails.
+pub fn evaluate_set(
+    workflow: &Workflow,
+    step: usize,
+    scope: &Scope,
+) -> Result<Option<StepResult>, ExpressionError> {
+    let Some(set) = &workflow.steps[step].set else { return Ok(None) };
+    let computed = set.evaluate(scope, &Context::new(scope), &workflow.source)?;
+    let result = StepResult::new(StepState::Completed);
+    Ok(Some(StepResult { computed: Some(computed), ..result }))
+}
+
+/// Evaluates the `outputs` of a step over what its attempt yielded, [`Scope::this`].
+///
+/// # Errors
+/// An expression fails.
+pub fn evaluate_step_outputs(
+    workflow: &Workflow,
+    step: usize,
+    scope: &Scope,
+) -> Result<Map<String, Json>, ExpressionError> {
+    let Some(outputs) = &workflow.steps[step].outputs else { return Ok(Map::new()) };
+    match outputs.evaluate(scope, &Context::new(scope), &workflow.source)? {
+        Json::Object(outputs) => Ok(outputs),
+        _ => Ok(Map::new()),
     }
 }
 

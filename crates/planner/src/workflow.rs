@@ -15,6 +15,7 @@ use crate::schedule::Schedule;
 use crate::step::{OnError, Retry, Selector, Step};
 use crate::template::Template;
 
+mod computed;
 mod decoder;
 pub(crate) mod duration;
 mod each;
@@ -173,7 +174,7 @@ impl Workflow {
     pub fn urls(&self) -> Vec<&str> {
         let inline = self.agents.iter().map(|agent| agent.url.as_str());
         let selected = self.steps.iter().filter_map(|step| match &step.selector {
-            Selector::Url(url) => Some(url.as_str()),
+            Some(Selector::Url(url)) => Some(url.as_str()),
             _ => None,
         });
         let mut seen = HashSet::new();

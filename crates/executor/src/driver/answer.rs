@@ -87,7 +87,7 @@ impl Driver {
 
     /// What an answer in a relay refers to, as its agent knows it.
     async fn referred(&self, said: &Message) -> Vec<String> {
-        match self.plan.bindings.first().filter(|_| self.run.is_relay()) {
+        match self.plan.bindings.iter().flatten().next().filter(|_| self.run.is_relay()) {
             Some(binding) => self.known_there(binding, &said.reference_task_ids).await,
             None => Vec::new(),
         }

@@ -31,13 +31,17 @@ impl Driver {
     /// Drafts what is kept of an attempt that ended.
     pub(super) fn note_outcomes(&mut self, flown: Option<&Flown>, events: &[RunEvent]) {
         let (Some(flown), Some(outcomes)) = (flown, &self.shared.outcomes) else { return };
+        // A step without an agent has no attempts.
+        let Some(binding) = &self.plan.bindings[self.run.planned(flown.at).position()] else {
+            return;
+        };
         for event in events {
             let Some((step, at, error)) = outcome(event) else { continue };
             let took = at.duration_since(flown.started_at) - flown.paused;
             let ended = Ended {
                 agent: flown.intent.agent.clone(),
                 interface: flown.intent.interface.clone(),
-                card: self.plan.bindings[self.run.planned(flown.at).position()].digest,
+                card: binding.digest,
                 run: self.id.to_string(),
                 step: step.to_string(),
                 skill: self.skill(step),
@@ -64,8 +68,8 @@ impl Driver {
     fn skill(&self, step: &StepId) -> Option<String> {
         let at = self.run.planned(self.run.find(step)?);
         match &self.plan.workflow.steps[at.position()].selector {
-            Selector::Match(asked) => asked.skill.clone(),
-            Selector::Url(_) | Selector::SameAs(_) => None,
+            Some(Selector::Match(asked)) => asked.skill.clone(),
+            Some(Selector::Url(_) | Selector::SameAs(_)) | None => None,
         }
     }
 }

@@ -52,7 +52,7 @@ impl Driver {
         let mut run = Run::new(Arc::new(Shape::of(&plan)));
         events.iter().for_each(|event| run.apply(event));
         let steps = run.indices().filter(|at| {
-            let other = plan.bindings.get(run.planned(*at).position());
+            let other = plan.bindings.get(run.planned(*at).position()).and_then(Option::as_ref);
             other.is_some_and(|other| interfaces::are_of_one_agent(binding, other))
         });
         let tasks = steps.filter_map(|at| run.at(at).task.as_ref());

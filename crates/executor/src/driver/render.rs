@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use planner::{
-    Binding, ErrorClass, MAX_REFERENCES, Plan, RunView, Scope, StepError, StepResult, StepState,
+    Binding, ErrorClass, ExpressionError, MAX_REFERENCES, Plan, RunView, Scope, StepError,
+    StepResult, StepState,
 };
 use protocol::{
     model::metadata,
@@ -36,10 +37,13 @@ impl Driver {
             return Ok(report);
         }
         scope.item = self.item(at).await?;
+        let Some(binding) = &plan.bindings[planned] else {
+            return self.computed(at, planner::evaluate_set(&plan.workflow, planned, &scope));
+        };
         match planner::render_message(&plan.workflow, planned, &scope) {
-            Ok(parts) => match self.intend(at, &plan.bindings[planned], parts).await {
+            Ok(parts) => match self.intend(at, binding, parts).await {
                 Err(error @ ExecutorError::TooLarge { .. }) => {
-                    let agent = &plan.bindings[planned].agent;
+                    let agent = &binding.agent;
                     self.cannot_render(
                         at,
                         &format!("the Message for `{agent}` is too large: {error}"),
@@ -74,6 +78,29 @@ impl Driver {
             Err(error) => self.cannot_render(at, &error.to_string())?,
         };
         Ok(Some(rendered))
+    }
+
+    /// What comes of a step that asks no agent.
+    fn computed(
+        &self,
+        at: StepIndex,
+        computed: Result<Option<StepResult>, ExpressionError>,
+    ) -> Result<Report, ExecutorError> {
+        let result = match computed {
+            Ok(result) => result.expect("a checked step has an agent or computes something"),
+            Err(error) => return self.cannot_render(at, &error.to_string()),
+        };
+        let mut blobs = Vec::new();
+        match body_of(&self.shared.account, &result, &mut blobs) {
+            Ok(body) => {
+                let report = self.rendered(at, Rendered::Computed { result: body });
+                Ok(Report { blobs, result: Some(Arc::new(result)), ..report })
+            }
+            Err(error @ ExecutorError::TooLarge { .. }) => {
+                self.cannot_render(at, &format!("what `set` computes is too large: {error}"))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn expanded(&self, at: StepIndex, items: &[Value]) -> Result<Report, ExecutorError> {
@@ -115,7 +142,7 @@ impl Driver {
         Ok(Report { blobs, ..Report::of(input) })
     }
 
-    async fn scope(&mut self, reads: &[usize]) -> Result<Scope, ExecutorError> {
+    pub(super) async fn scope(&mut self, reads: &[usize]) -> Result<Scope, ExecutorError> {
         let start = self.start().await?;
         let plan = Arc::clone(&self.plan);
         let mut steps = BTreeMap::new();
@@ -132,7 +159,7 @@ impl Driver {
             scheduled_at: header.and_then(|header| header.scheduled_at).map(|at| at.to_string()),
             started_at: self.run.started_at().map(|at| at.to_string()).unwrap_or_default(),
         };
-        Ok(Scope { inputs: start.inputs, steps, run, item: None, start: start.parts })
+        Ok(Scope { inputs: start.inputs, steps, run, item: None, this: None, start: start.parts })
     }
 
     async fn intend(

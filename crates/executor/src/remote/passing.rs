@@ -64,7 +64,10 @@ impl Passing {
             plan: Arc::clone(plan),
             step,
             through: through.clone(),
-            agent: plan.bindings[at.position()].agent.clone(),
+            agent: plan.bindings[at.position()]
+                .as_ref()
+                .map(|binding| binding.agent.clone())
+                .unwrap_or_default(),
             has_begun: passed.is_some(),
             is_unchanged: false,
             passed: passed.cloned().unwrap_or_default(),

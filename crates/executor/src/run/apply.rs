@@ -7,8 +7,8 @@ use planner::{ErrorClass, StepError};
 use protocol::v1::TaskState;
 
 use super::{
-    Effect, Effects, Flight, Intent, Next, Orphan, Outcome, Phase, RemoteTask, Run, RunError,
-    RunEvent, Settled, StepId, StepIndex,
+    Effect, Effects, Flight, Header, Intent, Next, Orphan, Outcome, Phase, RemoteTask, Run,
+    RunError, RunEvent, Settled, StepId, StepIndex,
 };
 
 impl Run {
@@ -27,15 +27,8 @@ impl Run {
             RunEvent::RunDeferred { at, .. }
             | RunEvent::RunRejected { at, .. }
             | RunEvent::RunResumed { at } => self.pass(*at),
-            RunEvent::RunStarted { at, header } => {
-                self.header = Some(header.clone());
-                self.begin(*at);
-            }
-            RunEvent::RunQueued { at, header } => {
-                self.pass(*at);
-                self.header = Some(header.clone());
-                self.queued_at = Some(*at);
-            }
+            RunEvent::RunStarted { at, header } => self.start(*at, header),
+            RunEvent::RunQueued { at, header } => self.queue(*at, header),
             RunEvent::RunAdmitted { at } => self.begin(*at),
             RunEvent::StepSkipped { step, at, reason } => {
                 self.settle(step, *at, Settled::Skipped(reason.clone()));
@@ -73,6 +66,9 @@ impl Run {
                 self.note_task(step, task.as_ref());
                 self.settle(step, *at, Settled::Completed(result.clone()));
             }
+            RunEvent::StepComputed { step, at, result } => {
+                self.settle(step, *at, Settled::Completed(result.clone()));
+            }
             RunEvent::StepFailed { step, at, result, error } => {
                 self.settle(step, *at, Settled::Failed(result.clone(), error.clone()));
             }
@@ -82,18 +78,31 @@ impl Run {
             RunEvent::AttemptCanceled { step, attempt, at, .. } => {
                 self.forget_remote(step, *attempt, *at);
             }
-            RunEvent::RunFinished { at, outcome } => {
-                self.pass(*at);
-                self.outcome = Some((*at, outcome.clone()));
-                self.effects.remove(Effect::Conclude);
-                self.effects.remove(Effect::Deadline);
-            }
+            RunEvent::RunFinished { at, outcome } => self.finish(*at, outcome),
         }
     }
 
     fn report(&mut self, at: Timestamp, state: TaskState) {
         self.pass(at);
         self.reported = Some(state);
+    }
+
+    fn start(&mut self, at: Timestamp, header: &Header) {
+        self.header = Some(Box::new(header.clone()));
+        self.begin(at);
+    }
+
+    fn queue(&mut self, at: Timestamp, header: &Header) {
+        self.pass(at);
+        self.header = Some(Box::new(header.clone()));
+        self.queued_at = Some(at);
+    }
+
+    fn finish(&mut self, at: Timestamp, outcome: &Outcome) {
+        self.pass(at);
+        self.outcome = Some((at, outcome.clone()));
+        self.effects.remove(Effect::Conclude);
+        self.effects.remove(Effect::Deadline);
     }
 
     fn begin(&mut self, at: Timestamp) {

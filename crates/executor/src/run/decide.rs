@@ -112,6 +112,7 @@ impl Run {
                 RunEvent::StepSkipped { step, at, reason: SkipReason::When { condition } }
             }
             Rendered::Expand { items, count } => RunEvent::StepExpanded { step, at, items, count },
+            Rendered::Computed { result } => RunEvent::StepComputed { step, at, result },
             Rendered::Fail { error, result } => RunEvent::StepFailed { step, at, result, error },
         })
     }

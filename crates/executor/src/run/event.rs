@@ -265,6 +265,15 @@ pub enum RunEvent {
         /// A [`planner::StepResult`].
         result: Body,
     },
+    /// The step has its result without an attempt: it asks no agent.
+    StepComputed {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// A [`planner::StepResult`].
+        result: Body,
+    },
     /// The step has failed for good without an attempt: its templates cannot be evaluated.
     StepFailed {
         /// Which.

@@ -261,6 +261,11 @@ pub enum Rendered {
         /// How many there are.
         count: u32,
     },
+    /// The step computes this and asks no agent.
+    Computed {
+        /// A [`planner::StepResult`].
+        result: Body,
+    },
     /// An expression failed.
     Fail {
         /// Why.

@@ -100,6 +100,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
             RunEvent::StepCompleted { step, .. }
             | RunEvent::StepSkipped { step, .. }
             | RunEvent::StepGathered { step, .. }
+            | RunEvent::StepComputed { step, .. }
             | RunEvent::StepFailed { step, .. } => {
                 prop_assert!(settled.insert(step), "{step} settles once");
                 prop_assert!(!called_off.contains(step), "{step} is not needed");
@@ -178,6 +179,7 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => (1u32..4).prop_map(Fate::Asks),
         1 => Just(Fate::WantsAuthorization),
         1 => Just(Fate::Fails),
+        1 => Just(Fate::Computes),
         1 => Just(Fate::CannotRender),
         1 => Just(Fate::IsSkipped),
     ]

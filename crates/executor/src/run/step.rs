@@ -6,7 +6,7 @@
 //! | Waiting | `StepSkipped`, when a dependency says so, or too few can still complete | Settled |
 //! | Ready | a slot is free | Rendering |
 //! | Ready, Rendering, `BackingOff` | `AttemptStarted` | Sending |
-//! | Ready, Rendering | `StepSkipped`, `StepFailed` | Settled |
+//! | Ready, Rendering | `StepSkipped`, `StepFailed`, `StepComputed` | Settled |
 //! | Ready, Rendering | `StepExpanded` | Items: one more step for each of them, which begins as Ready or Waiting |
 //! | Items | `StepGathered`, once all of them are settled | Settled |
 //! | Items | the run halts | Settled |
@@ -249,7 +249,7 @@ impl Step {
     }
 
     /// Whether `attempt` is the one going on: all that makes an input stale or current.
-    pub(super) fn is_current(&self, attempt: u32) -> bool {
+    pub(crate) fn is_current(&self, attempt: u32) -> bool {
         self.flight().is_some_and(|flight| flight.attempt == attempt)
     }
 }

@@ -114,7 +114,7 @@ async fn an_agent_is_asked_for_notifications_only_when_they_come_and_are_of_use(
 
     let polled = instant(false).await;
     let mut plan = Plan::clone(&*plan_of(&polled).await);
-    plan.bindings[0].push = false;
+    plan.bindings[0].as_mut().expect("it has an agent").push = false;
     let id = scene.executor.start(new_run(plan.into())).await.expect("the run starts");
     scene.ended(&id).await;
     assert_eq!(polled.configs(), [None], "its card does not promise any");

@@ -5,6 +5,7 @@ mod bodies;
 mod budget;
 mod cancel;
 mod chunks;
+mod computed;
 mod context;
 mod each;
 mod failing_store;

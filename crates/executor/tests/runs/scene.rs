@@ -141,7 +141,7 @@ pub(crate) fn at(binding: Binding, url: &str) -> Interface {
 pub(crate) async fn plan_over(interfaces: &[Interface], streaming: bool, rest: &str) -> Arc<Plan> {
     let card = example(Kind::Echo, Options::default()).await;
     let mut plan = Plan::clone(&*plan(&workflow(&[("x", &card.url)], rest)).await);
-    for binding in &mut plan.bindings {
+    for binding in plan.bindings.iter_mut().flatten() {
         binding.interface = interfaces[0].clone();
         binding.fallbacks = interfaces[1..].to_vec();
         binding.streaming = streaming;

@@ -8,8 +8,19 @@ pub(super) const FUNCTIONS: [&str; 3] = ["dict", "namespace", "range"];
 pub(super) const RUN: [&str; 6] =
     ["id", "context_id", "workflow", "error", "started_at", "scheduled_at"];
 /// What can be read of a step.
-pub(super) const STEP_FIELDS: [&str; 10] =
-    ["state", "text", "data", "artifacts", "items", "task", "message", "error", "agent", "reason"];
+pub(super) const STEP_FIELDS: [&str; 11] = [
+    "state",
+    "text",
+    "data",
+    "artifacts",
+    "items",
+    "outputs",
+    "task",
+    "message",
+    "error",
+    "agent",
+    "reason",
+];
 /// What can be read of the error of a step or of the run.
 pub(super) const ERROR_FIELDS: [&str; 4] = ["class", "message", "attempt", "step"];
 /// What can be read of a step's remote Task.

@@ -28,10 +28,11 @@ impl Context {
             ("steps", Value::from_object(Steps(scope.steps.clone()))),
             ("run", run),
         ];
+        let this = scope.this.iter().map(|it| ("this", Value::from_object(Step(Arc::clone(it)))));
         let item = scope.item.iter().flat_map(|item| {
             [("item", serde_value(&*item.value)), ("index", Value::from(item.index))]
         });
-        Context(Value::from_pairs(always.into_iter().chain(item)))
+        Context(Value::from_pairs(always.into_iter().chain(item).chain(this)))
     }
 
     pub(super) fn value(&self) -> Value {
@@ -88,6 +89,10 @@ impl Object for Step {
                 let items = result.items.as_ref()?.iter();
                 Some(items.map(|item| Value::from_object(Step(Arc::clone(item)))).collect())
             }
+            "outputs" => Some(match &result.computed {
+                Some(computed) => serde_value(computed),
+                None => serde_value(&result.outputs),
+            }),
             "agent" => Some(Value::from(result.agent.clone())),
             "task" => Some(Value::from_pairs([
                 ("id", Value::from(result.task_id.clone())),

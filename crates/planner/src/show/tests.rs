@@ -158,3 +158,23 @@ fn a_plan_shows_what_a_step_waits_for() {
     assert_eq!((&c["join"], &c["cancel_rest"]), (&json!(1), &json!(true)));
     assert_eq!((&d["run_if"], &d["join"]), (&json!("settled"), &Json::Null));
 }
+
+#[test]
+fn a_plan_shows_what_a_step_computes_and_yields() {
+    let source = Source::new(
+        "w.yaml",
+        "convoke: 1\nname: w\nsteps:\n  a: {agent: x, outputs: {n: '${{ this.text }}'}}\n  b: {set: {m: '${{ steps.a.outputs.n }}', k: 1}}\n",
+    );
+    let index = Index::new([Arc::new(agent("x", "x", &[]))]);
+    let plan = bind(Arc::new(check(&source).unwrap()), &index, &BTreeMap::new()).unwrap();
+    let shown = text(&plan);
+    assert!(shown.contains("\n  yields     n\n"), "{shown}");
+    assert!(shown.contains("\nb\n  computes   m, k\n  after      a:"), "{shown}");
+    let json = json(&plan);
+    assert_eq!(json["steps"][0]["outputs"], json!(["n"]));
+    assert_eq!(
+        (&json["steps"][1]["set"], &json["steps"][1]["agent"]),
+        (&json!(["m", "k"]), &Json::Null)
+    );
+    assert!(mermaid(&plan).contains("step_b[\"b\"]"), "{}", mermaid(&plan));
+}

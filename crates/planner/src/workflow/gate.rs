@@ -82,7 +82,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn pointless(&mut self, entry: &Entry, what: &str, why: &str, help: &str) {
+    pub(super) fn pointless(&mut self, entry: &Entry, what: &str, why: &str, help: &str) {
         let message = format!("`{}` of {what} is of no use: {why}", entry.key);
         self.decoder.invalid(entry.key_span, message, help);
     }

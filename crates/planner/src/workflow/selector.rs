@@ -35,7 +35,7 @@ impl<'n> Checker<'_, 'n> {
         edges: &mut Edges,
     ) -> Option<Selector> {
         let Some(node) = fields.get("agent") else {
-            if entry.value.as_mapping().is_some() {
+            if entry.value.as_mapping().is_some() && fields.get("set").is_none() {
                 self.decoder.missing(
                     entry.key_span,
                     what,
@@ -78,6 +78,7 @@ impl<'n> Checker<'_, 'n> {
         if let Some(node) = fields.get("same_as") {
             let name = self.decoder.string(node, &format!("`same_as` of {what}"))?;
             let from = self.find_step(&name, node.span)?;
+            self.check_is_served(node, from);
             edges.add(from, step, Reason { kind: ReasonKind::SameAs, span: node.span });
             return Some(Selector::SameAs(from));
         }

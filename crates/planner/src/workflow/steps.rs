@@ -11,9 +11,11 @@ use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output};
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
 use crate::step::{OnError, Retry, Step};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "agent",
     "message",
+    "set",
+    "outputs",
     "needs",
     "join",
     "run_if",
@@ -120,6 +122,8 @@ impl<'n> Checker<'_, 'n> {
             None => None,
         };
         self.locals = &[];
+        let set = self.set(fields, &what, &mut reads);
+        let outputs = self.step_outputs(fields, &what, &mut reads);
         let mut all_reads = self.resolve(index, &needs, reads, edges);
         all_reads.extend(part_steps);
         all_reads.sort_unstable();
@@ -130,7 +134,9 @@ impl<'n> Checker<'_, 'n> {
             id: entry.key.clone(),
             span: entry.key_span,
             selector_span: fields.get("agent").map_or(entry.key_span, Node::head_span),
-            selector: selector?,
+            selector: if set.is_some() { selector } else { Some(selector?) },
+            set,
+            outputs,
             message,
             needs,
             reads: all_reads,

@@ -209,6 +209,7 @@ fn every_kind_of_selector_is_read() {
         .steps[1]
             .selector
             .clone()
+            .expect("it has an agent")
     };
     let matching = |name: Option<&str>, skill: Option<&str>, tags: &[&str]| {
         Selector::Match(Criteria {
@@ -413,4 +414,17 @@ fn a_step_says_how_many_dependencies_it_waits_for_and_how_they_must_end() {
     assert_eq!(gate(both), (Join::AtLeast(2), succeeded, true));
     assert_eq!(gate("needs: [a], run_if: settled"), (all, RunIf::Settled, false));
     assert_eq!(gate("needs: [a], run_if: succeeded"), (all, succeeded, false));
+}
+
+#[test]
+fn a_step_may_compute_values_and_make_outputs_of_an_answer() {
+    let workflow = checked(
+        "convoke: 1\nname: w\nsteps:\n  a: {agent: x, outputs: {n: '${{ this.data.n }}', m: '${{ steps.b.data.n }}'}}\n  b: {set: {n: 1}}\n  c: {for_each: [1], set: {n: '${{ item }} ${{ steps.a.outputs.n }}'}}\n",
+    );
+    let [a, b, c] = &workflow.steps[..] else { panic!("three steps") };
+    assert!(a.outputs.is_some() && a.selector.is_some() && a.set.is_none());
+    assert!(matches!(b.set, Some(Template::Literal(_))) && b.selector.is_none());
+    assert!(matches!(c.set, Some(Template::Mapping(_))));
+    let edges: Vec<(usize, usize)> = workflow.edges.iter().map(|it| (it.from, it.to)).collect();
+    assert_eq!(edges, [(1, 0), (0, 2)], "what `set` and `outputs` read is waited for");
 }

@@ -25,6 +25,7 @@ impl RunEvent {
             | Self::AnswerRefused { step, .. }
             | Self::AttemptFailed { step, .. }
             | Self::StepCompleted { step, .. }
+            | Self::StepComputed { step, .. }
             | Self::StepFailed { step, .. }
             | Self::BudgetSpent { step, .. }
             | Self::AttemptCanceled { step, .. } => Some(step),
@@ -72,6 +73,7 @@ impl RunEvent {
             | Self::ArtifactChunked { .. }
             | Self::AnswerDelivered { .. }
             | Self::StepCompleted { .. }
+            | Self::StepComputed { .. }
             | Self::StepFailed { .. }
             | Self::AttemptCanceled { .. } => false,
         }
@@ -95,6 +97,7 @@ impl RunEvent {
     pub(crate) fn settles(&self) -> Option<&StepId> {
         match self {
             Self::StepCompleted { step, .. }
+            | Self::StepComputed { step, .. }
             | Self::StepFailed { step, .. }
             | Self::StepSkipped { step, .. }
             | Self::StepGathered { step, .. }

@@ -27,6 +27,7 @@ impl RunEvent {
             Self::AttemptPaused { pause, .. } => pause.question.iter().collect(),
             Self::StepExpanded { items, .. } => vec![items],
             Self::StepCompleted { result, .. }
+            | Self::StepComputed { result, .. }
             | Self::StepFailed { result, .. }
             | Self::AttemptFailed { next: Next::GiveUp { result }, .. } => vec![result],
             Self::RunFinished { outcome: Outcome::Completed(outputs), .. } => vec![outputs],

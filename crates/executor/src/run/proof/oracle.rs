@@ -110,6 +110,7 @@ impl World {
 fn end_of(fate: Fate) -> StepState {
     match fate {
         Fate::Answers
+        | Fate::Computes
         | Fate::Binds
         | Fate::RefusesContext
         | Fate::RefusesCallback

@@ -33,6 +33,8 @@ pub(super) enum Fate {
     WantsAuthorization,
     /// Fails for good.
     Fails,
+    /// Asks no agent.
+    Computes,
     /// Its templates cannot be evaluated.
     CannotRender,
     /// `when` is false.
@@ -283,6 +285,7 @@ impl World {
                 result: body("cannot render"),
             },
             (_, Some(count)) => Rendered::Expand { items: body("items"), count },
+            (Fate::Computes, None) => Rendered::Computed { result: body("computed") },
             _ => Rendered::Send(intent(index, found.attempts + 1, "send")),
         };
         Input::Rendered { step: found.id.clone(), at, rendered }

@@ -55,8 +55,8 @@ fn an_unknown_key_comes_with_the_nearest_known_one() {
        ·        ╰── unknown key
      9 │   b: {agent: y, needs: [a]}
        ╰────
-      help: known keys: agent, message, needs, join, run_if, cancel_rest, when, for_each, concurrency,
-            on_error, retry, timeout
+      help: known keys: agent, message, set, outputs, needs, join, run_if, cancel_rest, when,
+            for_each, concurrency, on_error, retry, timeout
     "#);
 }
 
@@ -776,5 +776,36 @@ fn what_a_step_can_never_wait_for_is_said() {
     cancel_rest: `cancel_rest` of step `c` is of no use: all dependencies are waited for; add `join: any`, or the number that is enough
     1: `cancel_rest` of step `c` must be true or false, not a number; 
     setled: `setled` is no value of `run_if` of step `c`; did you mean `settled`?
+    "#);
+}
+
+#[test]
+fn what_is_wrong_with_computed_values_is_said_where_it_is() {
+    let told = |step: &str| brief(&format!("convoke: 1\nname: w\nsteps:\n  a: {step}\n"));
+    let all = [
+        told("{set: {n: 1}, agent: x}"),
+        told("{set: {n: 1}, message: hi, timeout: 1s}"),
+        told("{set: {n: 1}, retry: {attempts: 2}, outputs: {n: 1}}"),
+        told("{set: {}}"),
+        told("{set: [1]}"),
+        told("{agent: x, outputs: '${{ this.text }}'}"),
+        told("{agent: x, message: '${{ this.text }}'}"),
+        told("{set: {n: '${{ this.text }}'}}"),
+        told("{set: {n: '${{ item }}'}}"),
+        told("{set: {n: 1}}\n  b: {agent: {same_as: a}}"),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    agent: step `a` has both `agent` and `set`; a step does one thing: make two of it
+    message: `message` of step `a` is of no use: `set` asks no agent; take it away, or give the step an `agent` instead of `set`
+    timeout: `timeout` of step `a` is of no use: `set` asks no agent; take it away, or give the step an `agent` instead of `set`
+    retry: `retry` of step `a` is of no use: `set` asks no agent; take it away, or give the step an `agent` instead of `set`
+    outputs: `outputs` of step `a` is of no use: `set` asks no agent; put all values into `set`
+    {}: `set` of step `a` names no values; name a value, as in `{title: "${{ inputs.title }}"}`
+    1: `set` of step `a` must be a mapping from names to values, not a list; 
+    '${{ this.text }}': `outputs` of step `a` must be a mapping from names to values, not a string; 
+    this: `this` is not a known name; `this` is not in scope here
+    this: `this` is not a known name; `this` is not in scope here
+    item: `item` is not a known name; `item` is not in scope here
+    a: step `a` is served by no agent; name a step that has an `agent`
     "#);
 }
