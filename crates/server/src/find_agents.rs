@@ -113,7 +113,7 @@ fn conditions(message: &Message) -> Result<Parameters, Error> {
                             pairs.extend(words.into_iter().map(|word| (name.clone(), word)));
                         }
                         None => {
-                            wrong.push(Wrong::new(name, "has to be a text, or a list of texts"))
+                            wrong.push(Wrong::new(name, "has to be a text, or a list of texts"));
                         }
                     }
                 }
