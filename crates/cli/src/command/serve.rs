@@ -31,12 +31,7 @@ use crate::{
 
 pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure> {
     let (config, _) = Config::load(serve)?;
-    let folder = open(&config.workflows)?;
-    let has_other_skills = config.delegation != Delegation::Off || config.find_agents;
-    if folder.workflows().is_empty() && !has_other_skills {
-        let path = shown(&config.workflows);
-        eprintln!("there is no workflow in {path}: every Message will be rejected");
-    }
+    let folder = open(&config)?;
     let listener = listen(config.listen).await?;
     let address = listener.local_addr().map_err(Failure::unavailable)?;
     let public_url = public_url(config.public_url.as_ref(), address);
@@ -149,7 +144,8 @@ fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
 }
 
 /// The folder of workflows. What is wrong with a file is shown, and the file is left out.
-fn open(path: &Path) -> Result<Folder, Failure> {
+fn open(config: &Config) -> Result<Folder, Failure> {
+    let path: &Path = &config.workflows;
     let folder = Folder::open(path).map_err(|error| {
         Failure::usage(format!(
             "cannot read the folder of workflows {}: {error}; name another one with --workflows",
@@ -160,6 +156,11 @@ fn open(path: &Path) -> Result<Folder, Failure> {
     for problems in &workflows.broken {
         eprintln!("{}", output::problems(problems).trim_end());
         eprintln!("{} is left out\n", problems.source_file.name());
+    }
+    let has_other_skills = config.delegation != Delegation::Off || config.find_agents;
+    if workflows.is_empty() && !has_other_skills {
+        let path = shown(path);
+        eprintln!("there is no workflow in {path}: every Message will be rejected");
     }
     Ok(folder)
 }

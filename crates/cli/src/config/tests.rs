@@ -107,6 +107,13 @@ fn shown(config: &Config, key: &str) -> String {
         "evidence.probe_message" => format!("{probe_message:?}"),
         _ if key.starts_with("evidence.") => shown_of_evidence(evidence, key),
         "schedules.account" => format!("{schedule_account:?}"),
+        _ if key.starts_with("limits.") => shown_of_limits(limits, key),
+        _ => panic!("`{key}` is not shown here"),
+    }
+}
+
+fn shown_of_limits(limits: &ServerLimits, key: &str) -> String {
+    match key {
         "limits.body_bytes" => limits.max_body_bytes.to_string(),
         "limits.body_timeout" => format!("{:?}", limits.body_timeout),
         "limits.keep_alive" => format!("{:?}", limits.keep_alive),
