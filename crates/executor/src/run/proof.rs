@@ -12,8 +12,8 @@ use std::{
 use planner::{ErrorClass, Jitter, Join, OnError, Retry, RunIf, StepState};
 use proptest::prelude::*;
 
-use self::facts::chunked;
-use self::world::{Character, Fate, Scenario, World, bound};
+use self::facts::{bound, chunked};
+use self::world::{Character, Fate, Scenario, World};
 use super::{
     Effect, Input, Outcome, Phase, Run, RunEvent, Shape, Step, StepId, StepIndex, StepShape,
 };

@@ -35,6 +35,12 @@ pub(super) fn intent(index: StepIndex, attempt: u32, purpose: &str) -> Arc<Inten
     })
 }
 
+/// The agent has made a Task.
+pub(super) fn bound(step: StepId, attempt: u32) -> Input {
+    let task = task(&step, attempt);
+    Input::Bound { step, attempt, task }
+}
+
 pub(super) fn succeeded(step: StepId, attempt: u32, at: Timestamp) -> Input {
     Input::Succeeded { step, attempt, at, task: None, result: body("result") }
 }

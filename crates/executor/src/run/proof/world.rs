@@ -7,7 +7,7 @@ use planner::{ErrorClass, OnError, RunIf, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
-    facts::{body, chunked, error, failed, intent, paused, refusal, succeeded, task},
+    facts::{body, bound, chunked, error, failed, intent, paused, refusal, succeeded},
     shape_of,
 };
 use crate::run::{Effect, Header, Input, PauseKind, Rendered, Run, RunEvent};
@@ -376,12 +376,6 @@ impl World {
             false => Input::Start { at, header },
         }
     }
-}
-
-/// The agent has made a Task.
-pub(super) fn bound(step: StepId, attempt: u32) -> Input {
-    let task = task(&step, attempt);
-    Input::Bound { step, attempt, task }
 }
 
 /// A small generator: the schedule is a function of the seed.
