@@ -7,6 +7,7 @@ use executor::{
     ExecutorError, NewRun, Recorded, RunId,
     run::{Outcome, PauseKind, RunEvent, StepId},
 };
+use jiff::Timestamp;
 
 use crate::{
     args::{Args, RunArgs},
@@ -48,11 +49,16 @@ pub(crate) async fn reply(
 
 /// Cancels a run, and follows it to its end.
 pub(crate) async fn cancel(args: &Args, run: &str) -> Result<Exit, Failure> {
+    let asked_at = Timestamp::now();
     let mut started = take_up(run, Place::look(args).await?).await?;
-    if started.drive.runs().read(&started.id).await?.run.outcome().is_some() {
-        return Err(Failure::usage(format!("run {run} has ended already")));
+    match started.drive.runs().read(&started.id).await?.run.finished_at() {
+        Some(at) if at < asked_at => {
+            return Err(Failure::usage(format!("run {run} has ended already")));
+        }
+        // Taken up, it came to its end by itself: somebody had canceled it before.
+        Some(_) => (),
+        None => started.drive.cancel(&started.id).await?,
     }
-    started.drive.cancel(&started.id).await?;
     started.is_canceling = true;
     match attend(args, None, started).await? {
         // What was asked for.
