@@ -1,6 +1,7 @@
 //! Everything that a person can do with `convoke`, done with the real binary.
 
 mod answers;
+mod authoring;
 mod beside;
 mod bursts;
 mod callbacks;
@@ -17,6 +18,7 @@ mod directory;
 mod discovery;
 mod drifting;
 mod evidence;
+mod fields;
 mod files;
 mod folder;
 mod inside;

@@ -12,6 +12,7 @@ mod cost;
 mod dag;
 mod expression;
 mod inputs;
+pub mod language;
 mod modes;
 mod pass_through;
 mod plan;

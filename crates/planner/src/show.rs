@@ -1,6 +1,5 @@
-//! Shows a plan: as text for people, as JSON for programs, as a mermaid diagram for documents.
-
-use std::fmt::Write;
+//! Shows a plan: as text for people, as JSON for programs, as a mermaid diagram for documents, as a
+//! graph for Graphviz, as a picture.
 
 use serde_json::{Value as Json, json};
 
@@ -8,6 +7,15 @@ use crate::dag::Edge;
 use crate::plan::Plan;
 use crate::step::Selector;
 use crate::workflow::duration;
+
+mod dot;
+mod layout;
+mod mermaid;
+mod svg;
+
+pub use dot::dot;
+pub use mermaid::mermaid;
+pub use svg::{TooLarge, svg};
 
 /// Shows a plan as text: for each step its agent, why no other, and what it waits for and why.
 #[must_use]
@@ -59,13 +67,8 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
         line(out, &format!("  not        {}: {}", shown(&lost.agent), shown(&lost.why)));
     }
     for edge in incoming(plan, step) {
-        let reasons =
-            reasons(plan, edge).into_iter().map(|(why, line)| format!("{why} (line {line})"));
-        let reasons: Vec<String> = reasons.collect();
-        line(
-            out,
-            &format!("  after      {}: {}", plan.workflow.steps[edge.from].id, reasons.join(", ")),
-        );
+        let before = &plan.workflow.steps[edge.from].id;
+        line(out, &format!("  after      {before}: {}", why(plan, edge)));
     }
     let references = ids(plan, &plan.references[step]);
     if !references.is_empty() {
@@ -126,6 +129,22 @@ fn ids<'p>(plan: &'p Plan, steps: &[usize]) -> Vec<&'p str> {
     steps.iter().map(|step| plan.workflow.steps[*step].id.as_str()).collect()
 }
 
+/// What a diagram shows of a step below its id: the agent, and how it was selected.
+fn below(plan: &Plan, step: usize) -> [String; 2] {
+    [plan.bindings[step].agent.clone(), selected_by(plan, step)]
+}
+
+/// Why a step waits, in one line.
+fn why(plan: &Plan, edge: &Edge) -> String {
+    let reasons = reasons(plan, edge).into_iter().map(|(why, line)| format!("{why} (line {line})"));
+    reasons.collect::<Vec<_>>().join(", ")
+}
+
+/// What a diagram is called.
+fn title(plan: &Plan) -> &str {
+    plan.workflow.title.as_deref().unwrap_or(&plan.workflow.name)
+}
+
 /// Shows a plan as JSON.
 #[must_use]
 pub fn json(plan: &Plan) -> Json {
@@ -159,36 +178,6 @@ fn step_json(plan: &Plan, step: usize) -> Json {
         "after": after.collect::<Vec<_>>(),
         "refers_to": ids(plan, &plan.references[step]),
     })
-}
-
-/// Shows a plan as a mermaid flow chart: an arrow for each dependency.
-#[must_use]
-pub fn mermaid(plan: &Plan) -> String {
-    let mut out = String::from("flowchart TD\n");
-    for (step, binding) in plan.workflow.steps.iter().zip(&plan.bindings) {
-        // Prefixed, since some words, such as `end`, cannot be ids in mermaid.
-        let (id, agent) = (&step.id, label(&binding.agent));
-        writeln!(out, "    step_{id}[\"{id}<br/>{agent}\"]")
-            .expect("writing to a string cannot fail");
-    }
-    for edge in plan.edges() {
-        let [from, to] = [edge.from, edge.to].map(|step| &plan.workflow.steps[step].id);
-        writeln!(out, "    step_{from} --> step_{to}").expect("writing to a string cannot fail");
-    }
-    out
-}
-
-/// Text as mermaid can take it: a card is data from a stranger.
-fn label(text: &str) -> String {
-    let escaped = text.chars().map(|c| match c {
-        '"' => "#quot;".to_owned(),
-        '<' => "#lt;".to_owned(),
-        '>' => "#gt;".to_owned(),
-        '#' => "#35;".to_owned(),
-        c if c.is_control() => " ".to_owned(),
-        c => c.to_string(),
-    });
-    escaped.collect()
 }
 
 #[cfg(test)]

@@ -9,12 +9,10 @@ use super::decoder::Fields;
 use super::values::Reading;
 use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output};
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
+use crate::language::Place;
 use crate::step::{OnError, Retry, Selector, Step};
 
-const KEYS: [&str; 7] = ["agent", "message", "needs", "when", "on_error", "retry", "timeout"];
-const SELECTOR_KEYS: [&str; 6] = ["name", "skill", "tags", "min_evidence", "url", "same_as"];
-
-const ON_ERROR: [(&str, OnError); 3] = [
+pub(super) const ON_ERROR: [(&str, OnError); 3] = [
     ("fail", OnError::Fail),
     ("continue", OnError::Continue),
     ("skip_dependents", OnError::SkipDependents),
@@ -28,7 +26,7 @@ impl<'n> Checker<'_, 'n> {
             on_error: OnError::default(),
         };
         if let Some(node) = fields.get("defaults") {
-            let fields = self.decoder.fields(node, "`defaults`", &["timeout", "retry", "on_error"]);
+            let fields = self.decoder.fields(node, "`defaults`", Place::Defaults);
             self.policy(fields, "`defaults`", &mut defaults);
         }
         defaults
@@ -91,7 +89,7 @@ impl<'n> Checker<'_, 'n> {
     ) -> Option<Step> {
         self.check_id(entry);
         let what = format!("step `{}`", entry.key);
-        let fields = self.decoder.fields(&entry.value, &what, &KEYS);
+        let fields = self.decoder.fields(&entry.value, &what, Place::Step);
         let mut policy = Defaults { retry: defaults.retry.clone(), ..*defaults };
         self.policy(fields, &what, &mut policy);
         let mut reads = Vec::new();
@@ -175,7 +173,9 @@ impl<'n> Checker<'_, 'n> {
             return Some(Selector::Match { name: Some(name), skill, tags, min_evidence });
         }
         if node.as_mapping().is_none() {
-            self.decoder.expected(node, &format!("`agent` of {what}"), "a name or a mapping");
+            let help = "name it, or say what it must have, as in `{tags: [travel]}`";
+            let what = format!("`agent` of {what}");
+            self.decoder.expected(node, &what, "a name or a mapping", help);
             return None;
         }
         self.selector(step, node, what, edges)
@@ -189,7 +189,7 @@ impl<'n> Checker<'_, 'n> {
         edges: &mut Edges,
     ) -> Option<Selector> {
         let problems = self.decoder.problems.len();
-        let fields = self.decoder.fields(node, &format!("`agent` of {what}"), &SELECTOR_KEYS);
+        let fields = self.decoder.fields(node, &format!("`agent` of {what}"), Place::Selector);
         let entries = node.as_mapping().unwrap_or_default();
         let alone = entries.iter().find(|entry| entry.key == "url" || entry.key == "same_as");
         if let (Some(alone), true) = (alone, entries.len() > 1) {
@@ -246,8 +246,7 @@ impl<'n> Checker<'_, 'n> {
         let mut outputs = Vec::new();
         for entry in self.decoder.entries(node, "`outputs`") {
             let what = format!("output `{}`", entry.key);
-            let fields =
-                self.decoder.fields(&entry.value, &what, &["value", "media_type", "description"]);
+            let fields = self.decoder.fields(&entry.value, &what, Place::Output);
             let media_type = fields
                 .get("media_type")
                 .and_then(|node| self.decoder.media_type(node, &format!("`media_type` of {what}")));

@@ -6,6 +6,7 @@ use super::*;
 use crate::step::{ErrorClass, Jitter};
 
 mod bad;
+mod files;
 
 fn source(text: &str) -> Source {
     Source::new("trip.yaml", text)

@@ -1,0 +1,25 @@
+//! The words of closed sets, as the decoder reads them.
+
+use registry::Tier;
+
+use super::{inputs, policy, steps};
+
+pub(crate) fn on_error() -> Vec<&'static str> {
+    names(&steps::ON_ERROR)
+}
+
+pub(crate) fn jitter() -> Vec<&'static str> {
+    names(&policy::JITTER)
+}
+
+pub(crate) fn from() -> Vec<&'static str> {
+    names(&inputs::FROM)
+}
+
+pub(crate) fn tiers() -> Vec<&'static str> {
+    Tier::ALL.iter().map(|tier| tier.as_str()).collect()
+}
+
+fn names<T>(options: &[(&'static str, T)]) -> Vec<&'static str> {
+    options.iter().map(|(name, _)| *name).collect()
+}
