@@ -8,7 +8,7 @@ use crate::limits::OnConflict;
 use crate::step::{ErrorClass, Jitter, Join, RunIf, Selector};
 
 mod bad;
-mod level;
+mod files;
 
 fn source(text: &str) -> Source {
     Source::new("trip.yaml", text)
@@ -35,17 +35,6 @@ fn codes(text: &str) -> Vec<String> {
         problem.span().map(|span| source.slice(span).to_owned()).unwrap_or_default()
     };
     problems.iter().map(|problem| format!("{} at {}", problem.code, place(problem))).collect()
-}
-
-/// `TEXT: MESSAGE; HELP` of every problem.
-fn brief(text: &str) -> String {
-    let source = source(text);
-    let problems = check(&source).map(|_| ()).unwrap_err();
-    let told = |problem: &Diagnostic| {
-        let place = problem.span().map(|span| source.slice(span)).unwrap_or_default();
-        format!("{place}: {}; {}", problem.message, problem.help.as_deref().unwrap_or_default())
-    };
-    problems.iter().map(told).collect::<Vec<_>>().join("\n")
 }
 
 /// A workflow with one step, to which lines are added.
