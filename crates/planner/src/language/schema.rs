@@ -16,6 +16,7 @@ const ARTIFACTS: &str = r#"^[a-z][a-z0-9_]*\s*(\[\s*("[\s\S]*"|'[\s\S]*')\s*\])?
 const MEDIA_TYPE: &str =
     r"^\s*[A-Za-z0-9!#$%&'*+.^_`|~-]+/[A-Za-z0-9!#$%&'*+.^_`|~-]+\s*(;[\s\S]*)?$";
 const CRON: &str = r"^\s*(@[A-Za-z]+|\S+(\s+\S+){4})\s*$";
+const URL: &str = r"^\s*[A-Za-z][A-Za-z0-9+.-]*:";
 const AGENT_URL: &str = r"^[hH][tT][tT][pP][sS]?:\S+$";
 
 /// The language as JSON Schema (2020-12).
@@ -122,18 +123,15 @@ fn takes(of: &Type) -> Json {
     match of {
         Type::Version => json!({"type": "integer", "const": 1}),
         Type::WorkflowName => json!({"type": "string", "pattern": "^[a-z0-9-]{1,63}$"}),
-        Type::Text => json!({"type": "string"}),
+        Type::Text | Type::Template => json!({"type": "string"}),
         Type::Literal => json!({"type": "string", "pattern": NO_OPENING}),
         Type::Name => name(),
-        Type::Texts => json!({"type": "array", "items": {"type": "string"}}),
-        Type::Names => json!({"type": "array", "items": name()}),
+        Type::Texts => list(json!({"type": "string"})),
+        Type::Names => list(name()),
         Type::AgentUrl => literal(AGENT_URL),
-        Type::Step => json!({"type": "string", "pattern": STEP_ID}),
-        Type::Steps => json!({"type": "array", "items": {"type": "string", "pattern": STEP_ID}}),
-        Type::Input => json!({"type": "string", "pattern": STEP_ID}),
-        Type::FileInput => {
-            json!({"type": "string", "anyOf": [{"pattern": OPENING}, {"pattern": STEP_ID}]})
-        }
+        Type::Step | Type::Input => json!({"type": "string", "pattern": STEP_ID}),
+        Type::Steps => list(json!({"type": "string", "pattern": STEP_ID})),
+        Type::FileInput => or_expression(STEP_ID),
         Type::Artifacts => json!({"type": "string", "pattern": ARTIFACTS}),
         Type::Integer(least, most) => {
             json!({"type": "integer", "minimum": least, "maximum": most})
@@ -141,14 +139,8 @@ fn takes(of: &Type) -> Json {
         Type::Number(least, most) => json!({"type": "number", "minimum": least, "maximum": most}),
         Type::Duration => json!({"$ref": "#/$defs/duration"}),
         Type::Expression => json!({"type": ["string", "boolean"]}),
-        Type::Template => json!({"type": "string"}),
-        Type::TemplateUrl => json!({
-            "type": "string",
-            "anyOf": [{"pattern": OPENING}, {"pattern": "^\\s*[A-Za-z][A-Za-z0-9+.-]*:"}],
-        }),
-        Type::TemplateMediaType => {
-            json!({"type": "string", "anyOf": [{"pattern": OPENING}, {"pattern": MEDIA_TYPE}]})
-        }
+        Type::TemplateUrl => or_expression(URL),
+        Type::TemplateMediaType => or_expression(MEDIA_TYPE),
         Type::TemplateMapping => json!({
             "anyOf": [
                 {"type": "string", "pattern": OPENING},
@@ -157,7 +149,7 @@ fn takes(of: &Type) -> Json {
         }),
         Type::Value => json!({"$ref": "#/$defs/expressions"}),
         Type::MediaType => literal(MEDIA_TYPE),
-        Type::MediaTypes => json!({"type": "array", "items": literal(MEDIA_TYPE)}),
+        Type::MediaTypes => list(literal(MEDIA_TYPE)),
         Type::Flag => json!({"type": "boolean"}),
         Type::Join => json!({"oneOf": [
             {"type": "string", "enum": ["all", "any"]},
@@ -170,17 +162,14 @@ fn takes(of: &Type) -> Json {
         }),
         Type::Cron => literal(CRON),
         Type::TimeZone => name(),
-        Type::Given => json!({
-            "type": ["object", "null"],
-            "propertyNames": {"pattern": STEP_ID},
-        }),
-        Type::Declared => json!({"type": "array", "items": declared()}),
-        Type::OneOf(words) => json!({"type": "string", "enum": words()}),
-        Type::AnyOf(words) => {
-            json!({"type": "array", "items": {"type": "string", "enum": words()}})
+        Type::Given => {
+            json!({"type": ["object", "null"], "propertyNames": {"pattern": STEP_ID}})
         }
+        Type::Declared => list(declared()),
+        Type::OneOf(words) => json!({"type": "string", "enum": words()}),
+        Type::AnyOf(words) => list(json!({"type": "string", "enum": words()})),
         Type::Mapping(place) => reference(*place),
-        Type::List(place) => json!({"type": "array", "items": reference(*place)}),
+        Type::List(place) => list(reference(*place)),
         Type::Named(place, names) => named(*place, *names),
         Type::TextOrList(place) => json!({
             "type": ["string", "array"],
@@ -203,6 +192,15 @@ fn name() -> Json {
 /// Text of this form, without expressions.
 fn literal(pattern: &str) -> Json {
     json!({"type": "string", "pattern": pattern, "allOf": [{"pattern": NO_OPENING}]})
+}
+
+/// Text that is an expression, or of this form.
+fn or_expression(pattern: &str) -> Json {
+    json!({"type": "string", "anyOf": [{"pattern": OPENING}, {"pattern": pattern}]})
+}
+
+fn list(of: Json) -> Json {
+    json!({"type": "array", "items": of})
 }
 
 /// A capability by its name, or an extension by its URI.

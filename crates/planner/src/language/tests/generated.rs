@@ -65,6 +65,28 @@ fn one(of: &[&str]) -> BoxedStrategy<Json> {
     select(of.iter().map(|text| json!(text)).collect::<Vec<_>>()).boxed()
 }
 
+/// A value of a form that one field alone takes.
+fn special(of: &Type) -> BoxedStrategy<Json> {
+    match of {
+        Type::Items => prop_oneof![
+            one(&["inputs.q", "${{ [1, 2] }}", "a ="]),
+            vec(one(&["x", "${{ inputs.q }}"]), 0..3).prop_map(Json::from)
+        ]
+        .boxed(),
+        Type::Cron => {
+            one(&["0 7 * * MON", "*/5 * * * *", "0 0 30 2 *", "0 7 * *", "0 25 * * *", "@daily"])
+        }
+        Type::TimeZone => one(&["UTC", "Europe/Helsinki", "europe/helsinki", "Europe/Helsinky"]),
+        Type::Given => one(&["q", "doc", "nope", "Q"])
+            .prop_map(|key| json!({key.as_str().unwrap_or_default(): "x"}))
+            .boxed(),
+        Type::Declared => vec(one(&["streaming", "push_notifications", "urn:x", "stream"]), 0..3)
+            .prop_map(Json::from)
+            .boxed(),
+        of => panic!("{of:?} has no values"),
+    }
+}
+
 /// A value that most probably fits.
 fn value(of: &Type) -> BoxedStrategy<Json> {
     let fitting = match of {
@@ -108,21 +130,6 @@ fn value(of: &Type) -> BoxedStrategy<Json> {
             select(vec![0, 1, 2, 10_000, 10_001]).prop_map(Json::from)
         ]
         .boxed(),
-        Type::Items => prop_oneof![
-            one(&["inputs.q", "${{ [1, 2] }}", "a ="]),
-            vec(one(&["x", "${{ inputs.q }}"]), 0..3).prop_map(Json::from)
-        ]
-        .boxed(),
-        Type::Cron => {
-            one(&["0 7 * * MON", "*/5 * * * *", "0 0 30 2 *", "0 7 * *", "0 25 * * *", "@daily"])
-        }
-        Type::TimeZone => one(&["UTC", "Europe/Helsinki", "europe/helsinki", "Europe/Helsinky"]),
-        Type::Given => one(&["q", "doc", "nope", "Q"])
-            .prop_map(|key| json!({key.as_str().unwrap_or_default(): "x"}))
-            .boxed(),
-        Type::Declared => vec(one(&["streaming", "push_notifications", "urn:x", "stream"]), 0..3)
-            .prop_map(Json::from)
-            .boxed(),
         Type::List(place) => vec(mapping(*place), 0..3).prop_map(Json::from).boxed(),
         Type::OneOf(words) => one(&words()),
         Type::AnyOf(words) => vec(one(&words()), 0..3).prop_map(Json::from).boxed(),
@@ -136,6 +143,7 @@ fn value(of: &Type) -> BoxedStrategy<Json> {
         .boxed(),
         Type::NameOrMapping(place) => prop_oneof![one(&["x", "an agent"]), mapping(*place)].boxed(),
         Type::Keyword(of) => keyword(*of),
+        of => special(of),
     };
     prop_oneof![30 => fitting, 1 => junk()].boxed()
 }
@@ -267,6 +275,19 @@ fn each_field_by_itself_is_taken_and_refused_by_both() {
     }
 }
 
+/// A step that has what a field of it needs.
+fn step(key: &str, value: Json) -> Json {
+    let mut step = match key {
+        "join" | "run_if" => json!({"needs": ["b"]}),
+        "cancel_rest" => json!({"needs": ["b"], "join": "any"}),
+        "concurrency" => json!({"for_each": ["x"]}),
+        _ => json!({}),
+    };
+    step["agent"] = json!("x");
+    step[key] = value;
+    step
+}
+
 /// A file that is right but for, perhaps, one field.
 fn around(place: Place, key: &str, value: Json) -> Json {
     let mut file = json!({
@@ -298,17 +319,7 @@ fn around(place: Place, key: &str, value: Json) -> Json {
             of[key] = value;
             file["schedule"] = json!([of]);
         }
-        Place::Step => {
-            match key {
-                "join" | "run_if" => of["needs"] = json!(["b"]),
-                "cancel_rest" => of = json!({"needs": ["b"], "join": "any"}),
-                "concurrency" => of["for_each"] = json!(["x"]),
-                _ => {}
-            }
-            of["agent"] = json!("x");
-            of[key] = value;
-            file["steps"]["z"] = of;
-        }
+        Place::Step => file["steps"]["z"] = step(key, value),
         Place::Selector => {
             if !matches!(key, "url" | "same_as") {
                 of["name"] = json!("x");
