@@ -75,7 +75,7 @@ async fn validate_looks_at_every_file_it_is_given() {
     let convoke = Convoke::default();
     convoke.write("right.yaml", "convoke: 1\nname: right\nsteps: {a: {agent: b, message: c}}\n");
     convoke.write("wrong.yaml", WRONG);
-    let done = convoke.run(["validate", "right.yaml", "wrong.yaml", "absent.yaml"]).await.exits(1);
+    let done = convoke.run(["validate", "right.yaml", "wrong.yaml", "absent.yaml"]).await.exits(2);
     assert_eq!(done.stdout, "right.yaml: ok\n");
     assert!(done.stderr.contains("wrong.yaml:4:"), "{}", done.stderr);
     assert!(done.stderr.contains("absent.yaml"), "{}", done.stderr);
@@ -106,7 +106,7 @@ async fn a_file_of_ten_megabytes_is_not_read() {
     convoke.write("large.yaml", comment.repeat((10 << 20) / comment.len() + 1));
     let validated = convoke.run(["validate", "large.yaml"]).await;
     assert_snapshot!(validated.complaint(), @r"
-    exit 1
+    exit 2
     file::too-large
 
       × `large.yaml` is 10485820 bytes (10.0 MiB) long; the limit for one file is 4 MiB

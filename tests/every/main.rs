@@ -1,6 +1,7 @@
 //! Everything that a person can do with `convoke`, done with the real binary.
 
 mod answers;
+mod authoring;
 mod beside;
 mod bursts;
 mod callbacks;
@@ -18,6 +19,7 @@ mod discovery;
 mod drifting;
 mod echoing;
 mod evidence;
+mod fields;
 mod files;
 mod folder;
 mod inside;

@@ -28,7 +28,11 @@ async fn a_plan_is_shown_as_text_as_json_and_as_a_diagram() {
     let flag = convoke.run(["plan", "w.yaml", "--json"]).await.exits(0);
     assert_eq!(same.stdout, text.stdout);
     assert_eq!(flag.json(), json.json());
-    for done in [&text, &mermaid, &json] {
+    let dot = convoke.run(["plan", "w.yaml", "--format", "dot"]).await.exits(0);
+    let svg = convoke.run(["plan", "w.yaml", "--format", "svg"]).await.exits(0);
+    assert!(svg.stdout.starts_with("<svg ") && svg.stdout.ends_with("</svg>\n"), "{}", svg.stdout);
+    assert!(svg.stdout.contains("<title>second waits for first: needs (line 7)</title>"));
+    for done in [&text, &mermaid, &json, &dot, &svg] {
         assert_eq!(done.stderr, "");
     }
     let plan = json.json();
@@ -53,18 +57,33 @@ async fn a_plan_is_shown_as_text_as_json_and_as_a_diagram() {
       after      first: needs (line 7)
     ");
     assert_snapshot!(mermaid.stdout, @r#"
+    ---
+    title: "Something planned"
+    ---
     flowchart TD
-        step_first["first<br/>it"]
-        step_second["second<br/>echo"]
-        step_first --> step_second
+        step_first["first<br/>it<br/><i>by name</i>"]
+        step_second["second<br/>echo<br/><i>tags echo</i>"]
+        step_first -->|"needs (line 7)"| step_second
+    "#);
+    assert_snapshot!(dot.stdout, @r#"
+    digraph {
+        label = "Something planned"
+        labelloc = "t"
+        node [ shape = "box" ]
+        0 [ label = "first\lit\lby name\l" ]
+        1 [ label = "second\lecho\ltags echo\l" ]
+        0 -> 1 [ label = "needs (line 7)\l" ]
+    }
     "#);
 }
 
 #[tokio::test]
 async fn an_unknown_format_is_refused_with_those_there_are() {
     let convoke = Convoke::default();
-    let done = convoke.run(["plan", "w.yaml", "--format", "svg"]).await.exits(2);
-    assert!(done.stderr.contains("[possible values: text, json, mermaid]"), "{}", done.stderr);
+    let done = convoke.run(["plan", "w.yaml", "--format", "png"]).await.exits(2);
+    for format in ["text", "json", "mermaid", "dot", "svg"] {
+        assert!(done.stderr.contains(format), "{}", done.stderr);
+    }
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! `cargo xtask codegen`: turns `proto/` into the Rust types of `protocol::v1`.
+//! `cargo xtask codegen`: turns `proto/` into the Rust types of `protocol::v1`, and the table of the
+//! workflow language into those of its reference.
 //!
 //! The output is committed, so that an ordinary build needs neither protoc nor
 //! the generators; with `--check` nothing is written and differences fail.
@@ -6,6 +7,7 @@
 mod messages;
 mod names;
 mod protojson;
+mod reference;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,13 +25,20 @@ struct Generated {
     bytes: Vec<u8>,
 }
 
-/// Generates the A2A types; with `check`, compares them with what is committed
+/// Generates the A2A types and the tables of the reference; with `check`, compares them with what is committed
 /// and fails naming every file that differs.
 pub(crate) fn run(check: bool) -> anyhow::Result<()> {
     let root = repository_root();
     let files = generate(&root.join(PROTO_ROOT))?;
-    let folder = root.join(OUTPUT);
-    if check { compare(&folder, &files) } else { write(&folder, &files) }
+    let (folder, docs) = (root.join(OUTPUT), root.join(reference::FOLDER));
+    // The reference comes after: it takes code that compiles.
+    if check {
+        compare(&folder, &files)?;
+        compare(&docs, &[reference::generate(&root)?])
+    } else {
+        write(&folder, &files)?;
+        write(&docs, &[reference::generate(&root)?])
+    }
 }
 
 fn repository_root() -> PathBuf {
@@ -82,7 +91,7 @@ fn compare(folder: &Path, files: &[Generated]) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        "generated code is out of date:\n  {}\nRun `cargo xtask codegen` and commit what it writes.",
+        "what is generated is out of date:\n  {}\nRun `cargo xtask codegen` and commit what it writes.",
         differences.join("\n  ")
     )
 }

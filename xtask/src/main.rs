@@ -1,10 +1,11 @@
-//! Project chores: `cargo xtask codegen|tidy|test|interop|peers|long|ci`.
+//! Project chores: `cargo xtask codegen|tidy|test|mutate-fields|interop|peers|long|ci`.
 
 mod ci;
 mod codegen;
 mod fuzz;
 mod interop;
 mod long;
+mod mutate;
 mod parts;
 mod peers;
 mod process;
@@ -26,7 +27,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Generates Rust code from proto/ (no protoc needed); the result is committed.
+    /// Generates Rust code from proto/ (no protoc needed), and the tables of the workflow reference; the result
+    /// is committed.
     Codegen {
         /// Writes nothing; fails when the committed code differs from what would be generated.
         #[arg(long)]
@@ -39,6 +41,11 @@ enum Chore {
         /// Runs the suites of these packages only; everything is built all the same.
         #[arg(long, short)]
         package: Vec<String>,
+    },
+    /// Ignores each field of the workflow language in turn: its row in tests/every/fields has to fail.
+    MutateFields {
+        /// Only fields with this in their names, as in `step.` or `timeout`.
+        word: Option<String>,
     },
     /// Runs Convoke beside agents and clients of both SDKs, which it installs into the target folder.
     Interop,
@@ -68,6 +75,7 @@ fn main() -> ExitCode {
         Chore::Codegen { check } => codegen::run(check),
         Chore::Tidy => tidy::run(),
         Chore::Test { package } => suites::run(&package),
+        Chore::MutateFields { word } => mutate::run(word.as_deref()),
         Chore::Interop => interop::run(),
         Chore::Peers { options } => peers::run(&options),
         Chore::Long { list: true, .. } => long::list(),

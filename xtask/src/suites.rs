@@ -69,13 +69,14 @@ impl Built {
     /// Builds every target of the workspace in one go, so that features are resolved once and no
     /// dependency is compiled twice.
     pub(crate) fn workspace() -> Result<Self> {
-        let messages = process::output(&mut process::cargo([
-            "build",
-            "--workspace",
-            "--all-targets",
-            "--message-format=json-render-diagnostics",
-        ]))?;
-        Self::parse(&messages)
+        Self::of(&["--all-targets"])
+    }
+
+    /// Builds some targets, with the features that the whole workspace gives to dependencies.
+    pub(crate) fn of(targets: &[&str]) -> Result<Self> {
+        let mut cargo = process::cargo(["build", "--workspace"]);
+        cargo.args(targets).arg("--message-format=json-render-diagnostics");
+        Self::parse(&process::output(&mut cargo)?)
     }
 
     fn parse(messages: &str) -> Result<Self> {
@@ -111,7 +112,7 @@ impl Built {
                 format!("{package} · {}", target.name)
             };
             self.tests.push(TestBinary { package, title, path, folder: folder.to_owned() });
-        } else if is("bin") {
+        } else if is("bin") || is("example") {
             self.binaries.insert(target.name, path);
         }
     }
@@ -160,6 +161,15 @@ impl Built {
             bail!("no test of the package `{package}` has `{filter}` in its name");
         }
         Ok(())
+    }
+
+    /// A command that runs the tests of one executable.
+    ///
+    /// # Errors
+    /// When none of that title was built.
+    pub(crate) fn test(&self, title: &str) -> Result<Command> {
+        let test = self.tests.iter().find(|test| test.title == title);
+        self.command(test.with_context(|| format!("there are no tests `{title}`"))?)
     }
 
     fn command(&self, test: &TestBinary) -> Result<Command> {

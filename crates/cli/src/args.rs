@@ -52,9 +52,17 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// Check workflow files; shows every problem of each.
     Validate {
-        /// The files.
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
+        /// The files; of a folder its `*.yaml`.
+        #[arg(required = true, value_name = "FILE|DIR")]
+        paths: Vec<PathBuf>,
+    },
+    /// Print the workflow language as JSON Schema, for editors.
+    Schema,
+    /// Write a first workflow that runs with the example agents, and the schema beside it.
+    Init {
+        /// The folder; `workflows` is made in it.
+        #[arg(default_value = ".", value_name = "DIR")]
+        folder: PathBuf,
     },
     /// Show which agents a workflow would be bound to, and why.
     Plan {
@@ -164,9 +172,15 @@ pub(crate) struct DemoArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlanFormat {
+    /// For each step its agent, why no other, and what it waits for.
     Text,
     Json,
+    /// A flow chart for Markdown.
     Mermaid,
+    /// A graph for Graphviz.
+    Dot,
+    /// A picture.
+    Svg,
 }
 
 #[derive(Clone, Debug, Subcommand)]

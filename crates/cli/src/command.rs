@@ -5,10 +5,12 @@ pub(crate) mod card;
 mod config;
 mod deliveries;
 mod demo;
+mod init;
 mod keys;
 mod plan;
 mod run;
 mod runs;
+mod schema;
 mod send;
 mod serve;
 mod task;
@@ -29,7 +31,9 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Demo(demo) => demo::run(&args, demo).await,
         Command::Serve(serve) => serve::run(&args, serve).await,
         Command::Config(config) => config::run(&args, config),
-        Command::Validate { files } => validate::run(&args, files),
+        Command::Validate { paths } => validate::run(&args, paths),
+        Command::Schema => schema::run(),
+        Command::Init { folder } => init::run(folder),
         Command::Plan { file, format } => plan::run(&args, file, *format).await,
         Command::Agents(command) => agents::run(&args, command).await,
         Command::Runs(command) => runs::run(&args, command).await,

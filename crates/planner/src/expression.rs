@@ -29,6 +29,7 @@ use program::{Program, Trouble, TroubleKind};
 use references::{Reading, What};
 use scan::{Island, IslandKind};
 
+pub(crate) use names::ITEM;
 pub use place::ExpressionError;
 pub(crate) use value::{Artifact, Context};
 

@@ -170,8 +170,15 @@ impl Input {
     }
 
     fn missing(&self) -> InputProblem {
-        let message =
-            format!("the input `{}` is required and has no value: {}", self.name, self.expected());
+        let title = match self.schema.get("title").and_then(Json::as_str) {
+            Some(title) => format!(" ({title})"),
+            None => String::new(),
+        };
+        let message = format!(
+            "the input `{}`{title} is required and has no value: {}",
+            self.name,
+            self.expected()
+        );
         InputProblem { input: self.name.clone(), is_missing: true, message }
     }
 
@@ -183,7 +190,7 @@ impl Input {
             let message = format!("the input `{}` must be a file, not {}", self.name, shown(value));
             return vec![problem(message)];
         }
-        let Ok(validator) = jsonschema::validator_for(&self.schema) else { return Vec::new() };
+        let Ok(validator) = validator(&self.schema) else { return Vec::new() };
         validator.iter_errors(value).map(|error| problem(self.explain(&error))).collect()
     }
 
@@ -208,9 +215,13 @@ impl Input {
     }
 
     fn expected(&self) -> String {
-        match self.schema.get("description").and_then(Json::as_str) {
+        let kind = match self.schema.get("description").and_then(Json::as_str) {
             Some(description) => format!("{} ({description})", self.expected_kind()),
             None => format!("give {}", self.expected_kind()),
+        };
+        match self.schema.pointer("/examples/0") {
+            Some(example) => format!("{kind}, such as {example}"),
+            None => kind,
         }
     }
 
@@ -228,6 +239,13 @@ impl Input {
             _ => "a value".to_owned(),
         }
     }
+}
+
+/// What holds values against the schema of an input, its formats included.
+pub(crate) fn validator(
+    schema: &Json,
+) -> Result<jsonschema::Validator, jsonschema::ValidationError<'static>> {
+    jsonschema::options().should_validate_formats(true).build(schema)
 }
 
 fn with_article(kind: &str) -> String {

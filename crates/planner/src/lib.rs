@@ -13,6 +13,7 @@ mod criteria;
 mod dag;
 mod expression;
 mod inputs;
+pub mod language;
 mod limits;
 mod modes;
 mod pass_through;

@@ -121,6 +121,10 @@ impl Times {
 
 /// Reads a cron expression of five fields.
 pub(crate) fn read_cron(text: &str) -> Result<Cron, String> {
+    let fields = text.split_whitespace().count();
+    if fields != 5 && !text.trim_start().starts_with('@') {
+        return Err(format!("it has {fields} of the 5 fields"));
+    }
     let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
     parser.parse(text).map_err(|error| match error {
         CronError::InvalidPattern(why)

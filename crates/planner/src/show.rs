@@ -1,6 +1,5 @@
-//! Shows a plan: as text for people, as JSON for programs, as a mermaid diagram for documents.
-
-use std::fmt::Write;
+//! Shows a plan: as text for people, as JSON for programs, as a mermaid diagram for documents, as a
+//! graph for Graphviz, as a picture.
 
 use serde_json::{Value as Json, json};
 
@@ -10,6 +9,16 @@ use crate::plan::{Binding, Plan};
 use crate::step::{Join, RunIf, Selector};
 use crate::template::Template;
 use crate::workflow::duration;
+
+mod dot;
+mod layout;
+mod mermaid;
+mod svg;
+mod whole;
+
+pub use dot::dot;
+pub use mermaid::mermaid;
+pub use svg::{TooLarge, svg};
 
 /// Shows a plan as text: for each step its agent, why no other, and what it waits for and why.
 #[must_use]
@@ -27,6 +36,7 @@ pub fn text(plan: &Plan) -> String {
             duration::show(workflow.timeout)
         ),
     );
+    whole::lines(workflow).iter().for_each(|of_all_runs| line(&mut out, of_all_runs));
     for step in 0..workflow.steps.len() {
         step_text(plan, step, &mut out);
     }
@@ -49,13 +59,8 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
         line(out, &format!("  for each   {each}"));
     }
     for edge in incoming(plan, step) {
-        let reasons =
-            reasons(plan, edge).into_iter().map(|(why, line)| format!("{why} (line {line})"));
-        let reasons: Vec<String> = reasons.collect();
-        line(
-            out,
-            &format!("  after      {}: {}", plan.workflow.steps[edge.from].id, reasons.join(", ")),
-        );
+        let before = &plan.workflow.steps[edge.from].id;
+        line(out, &format!("  after      {before}: {}", why(plan, edge)));
     }
     if let Some(gate) = gate(plan, step) {
         line(out, &format!("  runs       {gate}"));
@@ -171,18 +176,49 @@ fn ids<'p>(plan: &'p Plan, steps: &[usize]) -> Vec<&'p str> {
     steps.iter().map(|step| plan.workflow.steps[*step].id.as_str()).collect()
 }
 
+/// What a diagram calls a step: its id, and whether it runs for items.
+fn heading(plan: &Plan, step: usize) -> String {
+    let of_file = &plan.workflow.steps[step];
+    let each = if of_file.for_each.is_some() { " for each item" } else { "" };
+    format!("{}{each}", of_file.id)
+}
+
+/// What a diagram shows of a step below its id: the agent, and how it was selected.
+fn below(plan: &Plan, step: usize) -> [String; 2] {
+    match &plan.bindings[step] {
+        Some(binding) => [binding.agent.clone(), selected_by(plan, step)],
+        None => {
+            let values = names(plan.workflow.steps[step].set.as_ref()).unwrap_or_default();
+            ["computed here".to_owned(), values.join(", ")]
+        }
+    }
+}
+
+/// Why a step waits, in one line.
+fn why(plan: &Plan, edge: &Edge) -> String {
+    let reasons = reasons(plan, edge).into_iter().map(|(why, line)| format!("{why} (line {line})"));
+    reasons.collect::<Vec<_>>().join(", ")
+}
+
+/// What a diagram is called.
+fn title(plan: &Plan) -> &str {
+    plan.workflow.title.as_deref().unwrap_or(&plan.workflow.name)
+}
+
 /// Shows a plan as JSON.
 #[must_use]
 pub fn json(plan: &Plan) -> Json {
     let workflow = &plan.workflow;
     let steps: Vec<Json> = (0..workflow.steps.len()).map(|step| step_json(plan, step)).collect();
-    json!({
+    let mut shown = json!({
         "workflow": workflow.name,
         "parallel": workflow.parallel,
         "timeout_seconds": workflow.timeout.as_secs_f64(),
         "steps": steps,
         "outputs": workflow.outputs.iter().map(|output| &output.name).collect::<Vec<_>>(),
-    })
+    });
+    whole::add(workflow, &mut shown);
+    shown
 }
 
 fn step_json(plan: &Plan, step: usize) -> Json {
@@ -224,39 +260,6 @@ fn step_json(plan: &Plan, step: usize) -> Json {
         shown["run_if"] = "settled".into();
     }
     shown
-}
-
-/// Shows a plan as a mermaid flow chart: an arrow for each dependency.
-#[must_use]
-pub fn mermaid(plan: &Plan) -> String {
-    let mut out = String::from("flowchart TD\n");
-    for (step, binding) in plan.workflow.steps.iter().zip(&plan.bindings) {
-        // Prefixed, since some words, such as `end`, cannot be ids in mermaid.
-        let id = &step.id;
-        let agent = binding.as_ref().map(|binding| format!("<br/>{}", label(&binding.agent)));
-        let agent = agent.unwrap_or_default();
-        let each = if step.for_each.is_some() { " for each item" } else { "" };
-        writeln!(out, "    step_{id}[\"{id}{each}{agent}\"]")
-            .expect("writing to a string cannot fail");
-    }
-    for edge in plan.edges() {
-        let [from, to] = [edge.from, edge.to].map(|step| &plan.workflow.steps[step].id);
-        writeln!(out, "    step_{from} --> step_{to}").expect("writing to a string cannot fail");
-    }
-    out
-}
-
-/// Text as mermaid can take it: a card is data from a stranger.
-fn label(text: &str) -> String {
-    let escaped = text.chars().map(|c| match c {
-        '"' => "#quot;".to_owned(),
-        '<' => "#lt;".to_owned(),
-        '>' => "#gt;".to_owned(),
-        '#' => "#35;".to_owned(),
-        c if c.is_control() => " ".to_owned(),
-        c => c.to_string(),
-    });
-    escaped.collect()
 }
 
 #[cfg(test)]

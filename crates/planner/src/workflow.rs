@@ -10,6 +10,7 @@ use url::Url;
 use crate::dag::{self, Edge};
 use crate::expression::Locals;
 use crate::inputs::Input;
+use crate::language::Place;
 use crate::limits::{Budget, Concurrency};
 use crate::schedule::Schedule;
 use crate::step::{OnError, Retry, Selector, Step};
@@ -28,6 +29,7 @@ mod schedule;
 mod selector;
 mod steps;
 mod values;
+pub(crate) mod words;
 
 use decoder::{Decoder, Fields};
 use values::Names;
@@ -40,25 +42,6 @@ pub const DEFAULT_PARALLEL: usize = 16;
 pub const DEFAULT_RUN_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 /// How long one attempt of a step may take, unless the workflow says otherwise.
 pub const DEFAULT_STEP_TIMEOUT: Duration = Duration::from_secs(10 * 60);
-
-const KEYS: [&str; 16] = [
-    "convoke",
-    "name",
-    "title",
-    "description",
-    "tags",
-    "examples",
-    "inputs",
-    "agents",
-    "defaults",
-    "parallel",
-    "concurrency",
-    "timeout",
-    "budget",
-    "schedule",
-    "steps",
-    "outputs",
-];
 
 /// Holds a checked workflow: every reference resolved, every default merged in, no cycle.
 ///
@@ -143,6 +126,8 @@ pub struct Output {
     pub description: Option<String>,
 }
 
+pub(crate) use message::CONTENT_KEYS;
+
 pub use duration::{parse as parse_duration, show as show_duration};
 
 /// Checks a workflow file.
@@ -151,9 +136,18 @@ pub use duration::{parse as parse_duration, show as show_duration};
 /// Everything that is wrong with it, in the order of the file.
 pub fn check(source: &Source) -> Result<Workflow, Vec<Diagnostic>> {
     let root = parse(source, &Limits::default())?;
-    let (decoder, names) = (Decoder::new(source), Names::collect(&root));
+    let workflow = read(source, &root)?;
+    #[cfg(feature = "drop-field")]
+    if let Some(root) = crate::language::dropped::without_dropped(&root) {
+        return read(source, &root);
+    }
+    Ok(workflow)
+}
+
+fn read(source: &Source, root: &Node) -> Result<Workflow, Vec<Diagnostic>> {
+    let (decoder, names) = (Decoder::new(source), Names::collect(root));
     let mut checker = Checker { decoder, names, locals: &[] };
-    let workflow = checker.workflow(&root);
+    let workflow = checker.workflow(root);
     let mut problems = checker.decoder.problems;
     match workflow {
         Some(workflow) if problems.is_empty() => Ok(workflow),
@@ -220,7 +214,7 @@ impl<'n> Checker<'_, 'n> {
             self.decoder.invalid(root.span, message, help);
             return None;
         }
-        let fields = self.decoder.fields(root, "a workflow", &KEYS);
+        let fields = self.decoder.fields(root, "a workflow", Place::Workflow);
         root.as_mapping()?;
         let top = Span { start: root.span.start, end: root.span.start };
         let convoke = self.language_version(fields, top);
@@ -253,7 +247,8 @@ impl<'n> Checker<'_, 'n> {
             outputs_read,
             source: self.decoder.source.clone(),
         };
-        if workflow.outputs.is_empty() {
+        // Edges go by the steps of the file, of which some may not have been read.
+        if workflow.outputs.is_empty() && self.decoder.problems.is_empty() {
             workflow.outputs_read = workflow.last_steps();
         }
         Some(workflow)
@@ -327,7 +322,7 @@ impl<'n> Checker<'_, 'n> {
         let mut agents = Vec::new();
         for entry in self.decoder.entries(node, "`agents`") {
             let what = format!("agent `{}`", entry.key);
-            let fields = self.decoder.fields(&entry.value, &what, &["url"]);
+            let fields = self.decoder.fields(&entry.value, &what, Place::Agent);
             let Some(node) = fields.get("url") else {
                 if entry.value.as_mapping().is_some() {
                     self.decoder.missing(
@@ -350,8 +345,8 @@ impl<'n> Checker<'_, 'n> {
         let text = self.decoder.literal(node, &format!("the URL of {what}"))?;
         let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         match url {
-            // The parser would drop blanks silently.
-            Some(url) if !text.contains(char::is_whitespace) => {
+            // The parser would drop blanks and control characters silently.
+            Some(url) if !text.contains(|c: char| c.is_whitespace() || c.is_control()) => {
                 if url.username().is_empty() && url.password().is_none() {
                     return Some(text);
                 }

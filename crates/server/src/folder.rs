@@ -117,13 +117,26 @@ fn load(path: &Path) -> Result<Workflow, Problems> {
     planner::check(&source_file).map_err(|diagnostics| Problems { source_file, diagnostics })
 }
 
-fn stamps(folder: &Path) -> io::Result<BTreeMap<PathBuf, Stamp>> {
-    let mut found = BTreeMap::new();
+/// The files of a folder that are taken for workflows, in the order of their names: its `*.yaml`, not
+/// those of folders below it.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn workflow_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.extension().is_none_or(|it| it != "yaml") {
-            continue;
+        if path.extension().is_some_and(|it| it == "yaml") && !path.is_dir() {
+            files.push(path);
         }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn stamps(folder: &Path) -> io::Result<BTreeMap<PathBuf, Stamp>> {
+    let mut found = BTreeMap::new();
+    for path in workflow_files(folder)? {
         // One that is gone between the two looks is gone.
         if let Ok(metadata) = std::fs::metadata(&path)
             && metadata.is_file()

@@ -41,7 +41,7 @@ pub use access::{Access, PublicSkills};
 pub use bind::{BindError, bind};
 pub use callbacks::CALLBACKS;
 pub use delegate::Delegation;
-pub use folder::Folder;
+pub use folder::{Folder, workflow_files};
 pub use hosts::Hosts;
 pub use orchestrator::{Offering, Orchestrator, Parts};
 pub use push::{DeliveryReport, DeliveryState, Position, PushParts, deliveries, retry_deliveries};

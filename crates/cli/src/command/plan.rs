@@ -21,6 +21,10 @@ pub(crate) async fn run(args: &Args, file: &Path, format: PlanFormat) -> Result<
         PlanFormat::Json => output::json(&planner::show::json(&plan))?,
         PlanFormat::Text => println!("{}", planner::show::text(&plan).trim_end()),
         PlanFormat::Mermaid => println!("{}", planner::show::mermaid(&plan).trim_end()),
+        PlanFormat::Dot => println!("{}", planner::show::dot(&plan).trim_end()),
+        PlanFormat::Svg => {
+            println!("{}", planner::show::svg(&plan).map_err(Failure::work)?.trim_end());
+        }
     }
     Ok(Exit::Ok)
 }

@@ -17,6 +17,12 @@ pub(super) fn syntax_error(source: &Source, error: &ScanError, limits: &Limits) 
             let (message, help) = words(kind);
             let message = match (message, kind) {
                 (Some(message), _) => message.to_owned(),
+                (None, ErrorKind::UnexpectedCharacter { character }) if character.is_control() => {
+                    format!(
+                        "the control character U+{:04X} cannot stand here",
+                        u32::from(*character)
+                    )
+                }
                 (None, ErrorKind::UnexpectedCharacter { character }) => {
                     format!("an unquoted text cannot begin with `{}`", character.escape_debug())
                 }
@@ -25,11 +31,16 @@ pub(super) fn syntax_error(source: &Source, error: &ScanError, limits: &Limits) 
             let diagnostic =
                 Diagnostic::error("yaml::syntax", format!("this is not valid YAML: {message}"))
                     .at(span, "here");
-            let help = expression_in_flow(text, at).or(help).or_else(|| at_value_start(text, at));
-            match help {
-                Some(help) => diagnostic.help(help),
-                None => diagnostic,
-            }
+            let help = expression_in_flow(text, at)
+                .or(help)
+                .or_else(|| at_value_start(text, at))
+                .unwrap_or(match next {
+                    Some(next) if next.is_control() => {
+                        "take the character away, or write it as an escape in double quotes"
+                    }
+                    _ => "quote the text, or correct it",
+                });
+            diagnostic.help(help)
         }
     }
 }
@@ -52,7 +63,10 @@ fn words(kind: &ErrorKind) -> (Option<&'static str>, Option<&'static str>) {
         ),
         ErrorKind::MappingValueNotAllowed => (
             Some("a `:` stands where no mapping can begin"),
-            Some("quote the text if the `:` belongs to it; otherwise check the indentation"),
+            Some(
+                "quote the text if the `:` belongs to it; otherwise check the indentation, and that a \
+                 blank follows each `:` above",
+            ),
         ),
         ErrorKind::SimpleKeyExpected => (
             Some("a key without `:`"),
@@ -68,7 +82,10 @@ fn words(kind: &ErrorKind) -> (Option<&'static str>, Option<&'static str>) {
                 "give all `-` of one list the same indentation, and start a list on a line of its own",
             ),
         ),
-        ErrorKind::UnknownQuotedScalarEscape => (
+        ErrorKind::UnknownQuotedScalarEscape
+        | ErrorKind::InvalidQuotedScalarHexEscape
+        | ErrorKind::InvalidLowSurrogateHexEscape
+        | ErrorKind::InvalidUnicodeEscape => (
             Some("an unknown escape in a double-quoted text"),
             Some("write `\\\\` for a backslash, or use single quotes"),
         ),

@@ -168,7 +168,8 @@ fn a_syntax_error_is_shown_where_it_is() {
        ·                  ┬
        ·                  ╰── here
        ╰────
-      help: quote the text if the `:` belongs to it; otherwise check the indentation
+      help: quote the text if the `:` belongs to it; otherwise check the indentation, and that a blank
+            follows each `:` above
     ");
     assert_snapshot!(refusal("name: \"trip\nsteps: 1\n"), @r#"
     yaml::syntax
@@ -550,7 +551,8 @@ fn an_expression_without_quotes_in_braces_is_what_the_hint_speaks_of() {
 #[test]
 fn a_character_that_cannot_be_seen_is_named() {
     let shown = refusal("a: \u{1b}[31m\n");
-    assert!(shown.contains("an unquoted text cannot begin with `\\u{1b}`"), "{shown}");
+    assert!(shown.contains("the control character U+001B cannot stand here"), "{shown}");
+    assert!(shown.contains("write it as an escape in double quotes"), "{shown}");
 }
 
 fn steps(count: usize) -> String {

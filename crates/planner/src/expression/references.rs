@@ -7,7 +7,7 @@ use document::nearest;
 
 use super::Locals;
 use super::names::{
-    ARTIFACT_FIELDS, ELSEWHERE, ERROR_FIELDS, FILTERS, FUNCTIONS, MESSAGE_FIELDS, ROOTS, RUN,
+    ARTIFACT_FIELDS, ELSEWHERE, ERROR_FIELDS, FILTERS, FUNCTIONS, ITEM, MESSAGE_FIELDS, ROOTS, RUN,
     STEP_FIELDS, TASK_FIELDS, TESTS,
 };
 use super::scan::{Fault, Island, IslandKind, Token, TokenKind};
@@ -114,6 +114,11 @@ fn first_uses<'t>(islands: &[Island<'t>]) -> HashMap<&'t str, Range<usize>> {
 fn unknown_name(name: &str, range: Range<usize>, locals: Locals) -> Fault {
     let known = ROOTS.into_iter().chain(FUNCTIONS).chain(locals.iter().copied());
     let help = match nearest(name, known) {
+        _ if ITEM.contains(&name) => {
+            format!(
+                "`{name}` is there in a step with `for_each`, but not in its `for_each` and `when`"
+            )
+        }
         _ if ELSEWHERE.contains(&name) => format!("`{name}` is not in scope here"),
         Some(near) => format!("did you mean `{near}`?"),
         None => {

@@ -296,7 +296,7 @@ fn names_that_lead_nowhere_are_found_before_anything_runs() {
         .join("\n"),
         @r#"
     expression::unknown-name input did you mean `inputs`?
-    expression::unknown-name item `item` is not in scope here
+    expression::unknown-name item `item` is there in a step with `for_each`, but not in its `for_each` and `when`
     expression::unknown-name uper did you mean `upper`?
     expression::unknown-name strin did you mean `string`?
     expression::unknown-field txt did you mean `text`?

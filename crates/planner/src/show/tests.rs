@@ -104,20 +104,178 @@ fn a_plan_as_json_shows_the_same() {
 #[test]
 fn a_plan_as_mermaid_is_a_flow_chart() {
     insta::assert_snapshot!(mermaid(&trip()), @r#"
+    ---
+    title: "A trip to Helsinki"
+    ---
     flowchart TD
-        step_flight["flight<br/>flights"]
-        step_hotel["hotel<br/>hotels"]
-        step_snowmobile["snowmobile<br/>activities"]
-        step_spa["spa<br/>hotels"]
-        step_flight --> step_hotel
-        step_flight --> step_snowmobile
-        step_hotel --> step_spa
+        step_flight["flight<br/>flights<br/><i>tags flights, booking</i>"]
+        step_hotel["hotel<br/>hotels<br/><i>skill book_hotel, tags hotels</i>"]
+        step_snowmobile["snowmobile<br/>activities<br/><i>skill book_activity, tags activities</i>"]
+        step_spa["spa<br/>hotels<br/><i>same as hotel</i>"]
+        step_flight -->|"artifacts of flight (line 39)"| step_hotel
+        step_flight -->|"steps.flight in message (line 43)"| step_snowmobile
+        step_hotel -->|"needs (line 46), same_as (line 47)"| step_spa
     "#);
 }
 
 #[test]
-fn the_name_of_an_agent_cannot_break_the_diagram() {
-    assert_eq!(label("a\"]<b>#\n"), "a#quot;]#lt;b#gt;#35; ");
+fn a_plan_as_a_graph_has_the_same_boxes_and_arrows() {
+    insta::assert_snapshot!(dot(&trip()), @r#"
+    digraph {
+        label = "A trip to Helsinki"
+        labelloc = "t"
+        node [ shape = "box" ]
+        0 [ label = "flight\lflights\ltags flights, booking\l" ]
+        1 [ label = "hotel\lhotels\lskill book_hotel, tags hotels\l" ]
+        2 [ label = "snowmobile\lactivities\lskill book_activity, tags activities\l" ]
+        3 [ label = "spa\lhotels\lsame as hotel\l" ]
+        0 -> 1 [ label = "artifacts of flight (line 39)\l" ]
+        0 -> 2 [ label = "steps.flight in message (line 43)\l" ]
+        1 -> 3 [ label = "needs (line 46), same_as (line 47)\l" ]
+    }
+    "#);
+}
+
+/// A plan whose agents and texts are as hostile as a card can be.
+fn hostile() -> Plan {
+    const NAME: &str =
+        "a\"]--></text><script>alert('1')</script>&amp;\\`#\n\u{202e}\u{1b}[31m\u{ffff}";
+    let mut plan = trip();
+    let workflow = Arc::make_mut(&mut plan.workflow);
+    workflow.title = Some(NAME.to_owned());
+    for step in &mut workflow.steps {
+        if let Some(Selector::Match(asked)) = &mut step.selector {
+            asked.skill = Some(NAME.to_owned());
+        }
+    }
+    let bindings = plan.bindings.iter_mut().flatten();
+    bindings.for_each(|binding| NAME.clone_into(&mut binding.agent));
+    plan
+}
+
+#[test]
+fn names_of_strangers_stay_texts_in_every_diagram() {
+    let plan = hostile();
+    let mermaid = mermaid(&plan);
+    assert_eq!(mermaid.lines().count(), trip_lines(super::mermaid), "{mermaid}");
+    for line in mermaid.lines().skip(4) {
+        let between = line.split('"').collect::<Vec<_>>();
+        assert_eq!(between.len(), 3, "{line}");
+        let plain = between[1].replace("<br/>", "").replace("<i>", "").replace("</i>", "");
+        assert!(!plain.contains(['<', '>', '`', '\\', '&']), "{line}");
+    }
+    let title = mermaid.lines().nth(1).expect("it has a title");
+    let title = title.strip_prefix("title: ").expect("it is the title");
+    assert!(serde_json::from_str::<String>(title).is_ok(), "{title}");
+
+    let dot = dot(&plan);
+    assert_eq!(dot.lines().count(), trip_lines(super::dot), "{dot}");
+    for line in dot.lines() {
+        let quotes = line.replace("\\\\", "").replace("\\\"", "").matches('"').count();
+        assert!(quotes <= 2 && quotes % 2 == 0, "{line}");
+    }
+
+    let svg = svg(&plan).expect("it is small");
+    assert!(!svg.contains("<script"), "{svg}");
+    assert_eq!(
+        svg.matches('<').count(),
+        super::svg(&trip()).expect("it is small").matches('<').count()
+    );
+    for text in [&mermaid, &dot, &svg] {
+        let is_obeyed = |c: char| c == '\u{202e}' || c.is_control() && c != '\n';
+        assert!(!text.contains(is_obeyed), "{text:?}");
+    }
+}
+
+fn trip_lines(show: fn(&Plan) -> String) -> usize {
+    show(&trip()).lines().count()
+}
+
+#[test]
+fn a_picture_has_a_box_for_each_step_and_an_arrow_for_each_dependency() {
+    let plan = trip();
+    let svg = svg(&plan).expect("it is small");
+    assert_eq!(svg.matches("class=\"box\"").count(), 4);
+    assert_eq!(svg.matches("class=\"edge\"").count(), 3);
+    for text in [
+        "<title>A trip to Helsinki</title>",
+        "<desc>helsinki-trip: 4 steps, 3 dependencies between them</desc>",
+        ">hotel</text>",
+        ">skill book_hotel, tags hotels</text>",
+        ">same as hotel</text>",
+        "<title>spa waits for hotel: needs (line 46), same_as (line 47)</title>",
+        "<title>hotel: hotels (skill book_hotel, tags hotels)</title>",
+    ] {
+        assert!(svg.contains(text), "{text} is not in {svg}");
+    }
+}
+
+/// A plan of steps that each wait for some that come before.
+fn plan_of(steps: usize, needs: impl Fn(usize) -> Vec<usize>) -> Plan {
+    let mut text = "convoke: 1\nname: large\nsteps:\n".to_owned();
+    for step in 0..steps {
+        let needs: Vec<String> = needs(step).iter().map(|it| format!("step_{it}")).collect();
+        text.push_str(&format!(
+            "  step_{step}: {{agent: flights, needs: [{}]}}\n",
+            needs.join(", ")
+        ));
+    }
+    let index = Index::new([agent("flights", "book_flight", &["flights"])].map(Arc::new));
+    let workflow = check(&Source::new("large.yaml", &text)).expect("it is right");
+    bind(Arc::new(workflow), &index, &BTreeMap::new()).expect("the agent is there")
+}
+
+/// No two boxes meet, and none stands outside.
+fn assert_apart(plan: &Plan) {
+    let layout = layout::layout(plan.workflow.steps.len(), plan.edges()).expect("it fits");
+    let (width, height) = layout::STEP;
+    let mut steps = layout.steps.clone();
+    steps.sort_by(|one, other| one.0.total_cmp(&other.0));
+    for (at, (x, y)) in steps.iter().enumerate() {
+        assert!(
+            x - width / 2.0 > -0.1 && x + width / 2.0 < layout.size.0 + 0.1,
+            "{x} {:?}",
+            layout.size
+        );
+        assert!(
+            y - height / 2.0 > -0.1 && y + height / 2.0 < layout.size.1 + 0.1,
+            "{y} {:?}",
+            layout.size
+        );
+        for (other_x, other_y) in steps[at + 1..].iter().take_while(|other| other.0 < x + width) {
+            let is_apart = (other_y - y).abs() >= height;
+            assert!(is_apart, "({x}, {y}) and ({other_x}, {other_y}) meet");
+        }
+    }
+}
+
+#[test]
+fn the_boxes_of_large_pictures_stand_apart() {
+    assert_apart(&plan_of(200, |step| if step == 0 { Vec::new() } else { vec![(step - 1) / 3] }));
+    assert_apart(&plan_of(200, |step| if step == 0 { Vec::new() } else { vec![step - 1] }));
+    assert_apart(&plan_of(200, |_| Vec::new()));
+    assert_apart(&plan_of(60, |step| {
+        (0..step).filter(|before| (before * 7 + step) % 11 == 0).collect()
+    }));
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 40, ..Default::default() })]
+
+    #[test]
+    fn the_boxes_of_any_picture_stand_apart(drawn in proptest::collection::vec(proptest::collection::vec(0_usize..100, 0..4), 1..40)) {
+        let plan = plan_of(drawn.len(), |step| {
+            if step == 0 { Vec::new() } else { drawn[step].iter().map(|it| it % step).collect() }
+        });
+        assert_apart(&plan);
+        proptest::prop_assert_eq!(svg(&plan), svg(&plan), "the same plan, the same picture");
+    }
+}
+
+#[test]
+fn a_plan_too_large_for_a_picture_says_what_to_take_instead() {
+    let plan = plan_of(3_001, |_| Vec::new());
+    insta::assert_snapshot!(svg(&plan).expect_err("nobody could read it").to_string(), @"a picture of 3001 steps and 0 dependencies could not be read: take `--format dot` or `json`, and draw a part");
 }
 
 #[test]
@@ -136,7 +294,9 @@ fn a_plan_shows_for_which_items_a_step_runs() {
         (&json["steps"][0]["for_each"], &json["steps"][0]["concurrency"]),
         (&json!("inputs.topics"), &json!(2))
     );
-    assert!(mermaid(&plan).contains("step_a[\"a for each item<br/>x\"]"));
+    for diagram in [mermaid(&plan), dot(&plan), svg(&plan).expect("it is small")] {
+        assert!(diagram.contains("a for each item"), "{diagram}");
+    }
 }
 
 #[test]
@@ -160,6 +320,50 @@ fn a_plan_shows_what_a_step_waits_for() {
 }
 
 #[test]
+fn a_plan_shows_what_holds_for_all_runs_of_its_workflow() {
+    let shown = |fields: &str| {
+        let file = format!(
+            "convoke: 1\nname: w\ninputs: {{q: {{}}}}\n{fields}\nsteps: {{a: {{agent: x}}}}\n"
+        );
+        let index = Index::new([Arc::new(agent("x", "x", &[]))]);
+        let workflow = check(&Source::new("w.yaml", &file)).unwrap();
+        let plan = bind(Arc::new(workflow), &index, &BTreeMap::new()).unwrap();
+        let whole = text(&plan);
+        let lines: Vec<&str> = whole.lines().skip(2).take_while(|line| !line.is_empty()).collect();
+        let mut json = json(&plan);
+        let rest = ["concurrency", "budget", "schedule"].map(|key| json[key].take());
+        format!("{}\n{}", lines.join("\n"), Json::from_iter(rest))
+    };
+    insta::assert_snapshot!(
+        [
+            shown(""),
+            shown(
+                "concurrency: {key: inputs.q, limit: 2, on_conflict: cancel_oldest}\nbudget: {calls: 20}\nschedule:\n  - {cron: 0 7 * * MON, timezone: Europe/Helsinki, inputs: {q: 1}}\n  - {cron: 5 7 * * *, inputs: {q: 2}}"
+            ),
+            shown("concurrency: {}"),
+            shown("concurrency: {on_conflict: reject}"),
+            shown("concurrency: {on_conflict: cancel_newest}"),
+        ]
+        .join("\n"),
+        @r#"
+
+    [null,null,null]
+    at most 2 runs at once for each inputs.q; one more cancels the oldest
+    at most 20 calls in one run
+    starts at 0 7 * * MON in Europe/Helsinki
+    starts at 5 7 * * * in UTC
+    [{"key":"inputs.q","limit":2,"on_conflict":"cancel_oldest"},{"calls":20},[{"cron":"0 7 * * MON","inputs":{"q":1},"timezone":"Europe/Helsinki"},{"cron":"5 7 * * *","inputs":{"q":2},"timezone":"UTC"}]]
+    at most 1 run at once; one more waits
+    [{"key":null,"limit":1,"on_conflict":"queue"},null,null]
+    at most 1 run at once; one more is rejected
+    [{"key":null,"limit":1,"on_conflict":"reject"},null,null]
+    at most 1 run at once; one more is canceled
+    [{"key":null,"limit":1,"on_conflict":"cancel_newest"},null,null]
+    "#
+    );
+}
+
+#[test]
 fn a_plan_shows_what_a_step_computes_and_yields() {
     let source = Source::new(
         "w.yaml",
@@ -176,5 +380,5 @@ fn a_plan_shows_what_a_step_computes_and_yields() {
         (&json["steps"][1]["set"], &json["steps"][1]["agent"]),
         (&json!(["m", "k"]), &Json::Null)
     );
-    assert!(mermaid(&plan).contains("step_b[\"b\"]"), "{}", mermaid(&plan));
+    assert!(mermaid(&plan).contains("step_b[\"b<br/>computed here"), "{}", mermaid(&plan));
 }

@@ -4,8 +4,8 @@ use document::{Entry, Node};
 
 use super::Checker;
 use super::decoder::Fields;
-use super::each::ITEM;
 use super::values::Reading;
+use crate::expression::ITEM;
 use crate::template::Template;
 
 /// What the `outputs` of a step have in scope.
@@ -77,7 +77,8 @@ impl<'n> Checker<'_, 'n> {
             }
             Some(_) => self.template(node, key, reads),
             None => {
-                self.decoder.expected(node, &what, "a mapping from names to values");
+                let help = "name the values, as in `{title: \"${{ inputs.title }}\"}`";
+                self.decoder.expected(node, &what, "a mapping from names to values", help);
                 None
             }
         }

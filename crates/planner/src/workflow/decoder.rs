@@ -9,6 +9,7 @@ use registry::is_media_type;
 
 use super::duration;
 use crate::expression::is_template;
+use crate::language::Place;
 
 /// Beyond this many problems hints are no longer searched for: they cost more than anyone would
 /// read.
@@ -24,10 +25,14 @@ pub(super) struct Decoder<'s> {
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'n> {
     entries: &'n [Entry],
+    place: Place,
 }
 
 impl<'n> Fields<'n> {
+    /// The entry of a key, which must be in the table of the language: what is not described there
+    /// cannot be read.
     pub(super) fn entry(&self, key: &str) -> Option<&'n Entry> {
+        debug_assert!(self.place.field(key).is_some(), "the language has no `{key}` here");
         self.entries.iter().find(|entry| entry.key == key)
     }
 
@@ -46,22 +51,22 @@ impl<'s> Decoder<'s> {
     }
 
     /// Reads a mapping with a closed set of keys.
-    pub(super) fn fields<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Fields<'n> {
+    pub(super) fn fields<'n>(&mut self, node: &'n Node, what: &str, place: Place) -> Fields<'n> {
         let Value::Mapping(entries) = &node.value else {
-            let help = format!("write `KEY: VALUE` with keys of these: {}", known.join(", "));
-            self.expected_because(node, what, "a mapping", Some(&help));
-            return Fields { entries: &[] };
+            let help = format!("write `KEY: VALUE` with keys of these: {}", listed(place));
+            self.expected(node, what, "a mapping", &help);
+            return Fields { entries: &[], place };
         };
-        for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
-            self.unknown_key(entry, what, known);
+        for entry in entries.iter().filter(|entry| place.field(&entry.key).is_none()) {
+            self.unknown_key(entry, what, place);
         }
-        Fields { entries }
+        Fields { entries, place }
     }
 
-    fn unknown_key(&mut self, entry: &Entry, what: &str, known: &[&str]) {
-        let help = match self.nearest(&entry.key, known.iter().copied()) {
+    fn unknown_key(&mut self, entry: &Entry, what: &str, place: Place) {
+        let help = match self.nearest(&entry.key, place.keys()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known keys: {}", known.join(", ")),
+            None => format!("known keys: {}", listed(place)),
         };
         let message = format!("`{}` is not a key of {what}", entry.key);
         self.report(
@@ -87,34 +92,23 @@ impl<'s> Decoder<'s> {
             Value::Null => &[],
             _ => {
                 let help = "write `NAME: …` for each, without `-`";
-                self.expected_because(node, what, "a mapping", Some(help));
+                self.expected(node, what, "a mapping", help);
                 &[]
             }
         }
     }
 
-    pub(super) fn expected(&mut self, node: &Node, what: &str, expected: &str) {
+    pub(super) fn expected(&mut self, node: &Node, what: &str, expected: &str, help: &str) {
         let help = match &node.value {
-            Value::Number(_) | Value::Bool(_) if expected == "a string" => Some("put it in quotes"),
-            _ => None,
+            Value::Null => "give it a value, or take the key away",
+            _ => help,
         };
-        self.expected_because(node, what, expected, help);
-    }
-
-    pub(super) fn expected_because(
-        &mut self,
-        node: &Node,
-        what: &str,
-        expected: &str,
-        help: Option<&str>,
-    ) {
         let message = format!("{what} must be {expected}, not {}", node.kind());
-        let problem = Diagnostic::error("workflow::wrong-type", message)
-            .at(node.head_span(), format!("{expected} goes here"));
-        self.report(match help {
-            Some(help) => problem.help(help),
-            None => problem,
-        });
+        self.report(
+            Diagnostic::error("workflow::wrong-type", message)
+                .at(node.head_span(), format!("{expected} goes here"))
+                .help(help),
+        );
     }
 
     pub(super) fn missing(&mut self, at: Span, what: &str, key: &str, help: &str) {
@@ -134,7 +128,11 @@ impl<'s> Decoder<'s> {
         match &node.value {
             Value::String(text) => Some(text.clone()),
             _ => {
-                self.expected(node, what, "a string");
+                let help = match &node.value {
+                    Value::Number(_) | Value::Bool(_) => "put it in quotes",
+                    _ => "write one text, in quotes where it holds signs of YAML",
+                };
+                self.expected(node, what, "a string", help);
                 None
             }
         }
@@ -179,8 +177,11 @@ impl<'s> Decoder<'s> {
     /// Reads a list of strings; each with its node for positions.
     pub(super) fn strings<'n>(&mut self, node: &'n Node, what: &str) -> Vec<(String, &'n Node)> {
         let Value::Sequence(items) = &node.value else {
-            let help = node.as_str().map(|text| format!("write it as a list: `[{text}]`"));
-            self.expected_because(node, what, "a list of strings", help.as_deref());
+            let help = match node.as_str() {
+                Some(text) => format!("write it as a list: `[{text}]`"),
+                None => "write it as a list, as in `[one, two]`".to_owned(),
+            };
+            self.expected(node, what, "a list of strings", &help);
             return Vec::new();
         };
         let item_name = format!("each item of {what}");
@@ -197,10 +198,15 @@ impl<'s> Decoder<'s> {
         let expected = format!("a whole number from {least} to {most}");
         let Value::Number(number) = &node.value else {
             let is_like_one = node.as_str().is_some_and(|text| {
-                text.contains(|c: char| c.is_ascii_digit()) && !text.contains(char::is_alphabetic)
+                text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit())
             });
-            let help = "write digits only, without quotes, `_`, a sign or zeros before them";
-            self.expected_because(node, what, &expected, is_like_one.then_some(help));
+            let help = match is_like_one {
+                true => {
+                    "write decimal digits only, without quotes, `_`, a sign or zeros before them"
+                }
+                false => "write a number in digits",
+            };
+            self.expected(node, what, &expected, help);
             return None;
         };
         match number.as_u64().filter(|value| (least..=most).contains(value)) {
@@ -209,7 +215,7 @@ impl<'s> Decoder<'s> {
                 self.invalid(
                     node.span,
                     format!("{what} must be {expected}, not {number}"),
-                    "change the number",
+                    "write a whole number of that range, in digits",
                 );
                 None
             }
@@ -220,10 +226,7 @@ impl<'s> Decoder<'s> {
         const HELP: &str =
             "write a number with its unit: ms, s, m, h or d, as in 500ms, 30s, 5m or 1h30m";
         let Value::String(text) = &node.value else {
-            let message = format!("{what} must be a duration, not {}", node.kind());
-            let problem = Diagnostic::error("workflow::wrong-type", message)
-                .at(node.head_span(), "a duration goes here");
-            self.report(problem.help(HELP));
+            self.expected(node, what, "a duration", HELP);
             return None;
         };
         match duration::parse(text) {
@@ -239,7 +242,12 @@ impl<'s> Decoder<'s> {
         match &node.value {
             Value::Bool(flag) => Some(*flag),
             _ => {
-                self.expected(node, what, "true or false");
+                self.expected(
+                    node,
+                    what,
+                    "true or false",
+                    "write `true` or `false`, without quotes",
+                );
                 None
             }
         }
@@ -252,16 +260,24 @@ impl<'s> Decoder<'s> {
         what: &str,
         options: &[(&str, T)],
     ) -> Option<T> {
-        let text = self.string(node, what)?;
+        let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+        let listed = format!("one of: {}", names.join(", "));
+        let Some(text) = node.as_str() else {
+            self.expected(node, what, "a word", &listed);
+            return None;
+        };
         if let Some((_, value)) = options.iter().find(|(name, _)| *name == text) {
             return Some(*value);
         }
-        let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
-        let help = match self.nearest(&text, names.iter().copied()) {
+        let help = match self.nearest(text, names.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("one of: {}", names.join(", ")),
+            None => listed,
         };
         self.invalid(node.span, format!("`{text}` is no value of {what}"), &help);
         None
     }
+}
+
+fn listed(place: Place) -> String {
+    place.keys().collect::<Vec<_>>().join(", ")
 }

@@ -9,9 +9,6 @@ use crate::step::ForEach;
 use crate::template::Template;
 use crate::turn::MAX_ITEMS;
 
-/// What the expressions of a step with `for_each` have in scope, `when` and the list itself excepted.
-pub(super) const ITEM: [&str; 2] = ["item", "index"];
-
 impl Checker<'_, '_> {
     pub(super) fn for_each(
         &mut self,
@@ -53,7 +50,8 @@ impl Checker<'_, '_> {
             Value::Sequence(_) => self.template(node, "for_each", reads),
             _ => {
                 let (what, expected) = (format!("`for_each` of {what}"), "an expression or a list");
-                self.decoder.expected(node, &what, expected);
+                let help = "name a list, as in `inputs.cities`, or write its items: `[one, two]`";
+                self.decoder.expected(node, &what, expected, help);
                 None
             }
         }

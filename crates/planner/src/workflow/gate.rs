@@ -6,7 +6,8 @@ use super::Checker;
 use super::decoder::Fields;
 use crate::step::{Join, RunIf};
 
-const RUN_IF: [(&str, RunIf); 2] = [("succeeded", RunIf::Succeeded), ("settled", RunIf::Settled)];
+pub(super) const RUN_IF: [(&str, RunIf); 2] =
+    [("succeeded", RunIf::Succeeded), ("settled", RunIf::Settled)];
 
 /// What a step waits for.
 #[derive(Clone, Copy, Default)]

@@ -6,58 +6,10 @@ use serde_json::Value as Json;
 
 use super::Checker;
 use crate::inputs::{Input, InputFrom};
+use crate::language::Place;
 
-const FROM: [(&str, InputFrom); 3] =
+pub(super) const FROM: [(&str, InputFrom); 3] =
     [("text", InputFrom::Text), ("data", InputFrom::Data), ("file", InputFrom::File)];
-
-/// `from`, and the keywords of JSON Schema (2020-12) that mean something for the value of an input:
-/// any other would be ignored silently.
-const KEYS: [&str; 44] = [
-    "from",
-    "type",
-    "default",
-    "title",
-    "description",
-    "examples",
-    "deprecated",
-    "enum",
-    "const",
-    "format",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "items",
-    "prefixItems",
-    "contains",
-    "minContains",
-    "maxContains",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "properties",
-    "patternProperties",
-    "additionalProperties",
-    "propertyNames",
-    "required",
-    "minProperties",
-    "maxProperties",
-    "dependentRequired",
-    "dependentSchemas",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "$defs",
-    "$ref",
-];
 
 impl Checker<'_, '_> {
     pub(super) fn inputs(&mut self, node: &Node) -> Vec<Input> {
@@ -72,7 +24,12 @@ impl Checker<'_, '_> {
         self.check_input_name(entry);
         let what = format!("input `{}`", entry.key);
         let node = &entry.value;
-        self.decoder.fields(node, &what, &KEYS);
+        if node.as_str().is_some() {
+            let help = format!("write it as in `{}: {{type: string}}`", entry.key);
+            self.decoder.expected(node, &what, "a mapping", &help);
+            return None;
+        }
+        self.decoder.fields(node, &what, Place::Input);
         node.as_mapping()?;
         let from = node
             .get("from")
@@ -121,7 +78,7 @@ impl Checker<'_, '_> {
             self.decoder.report(problem.at(elsewhere.span, "").help(help));
             return false;
         }
-        if let Err(error) = jsonschema::validator_for(&input.schema) {
+        if let Err(error) = crate::inputs::validator(&input.schema) {
             self.decoder.report(unfit_schema(&error, node, what));
             return false;
         }
@@ -166,6 +123,9 @@ fn unfit_schema(error: &ValidationError<'_>, node: &Node, what: &str) -> Diagnos
                 None => format!("the types are: {}", TYPES.join(", ")),
             },
         ),
+        Some("yes" | "no" | "on" | "off") if error.to_string().ends_with("\"boolean\"") => {
+            (error.to_string(), "write `true` or `false`, or put the text in quotes".to_owned())
+        }
         _ => (error.to_string(), "correct the keyword, or take it away".to_owned()),
     };
     let message = format!("{what} has no valid JSON Schema: {why}");

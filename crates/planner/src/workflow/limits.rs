@@ -6,9 +6,9 @@ use super::Checker;
 use super::decoder::Fields;
 use super::values::Reading;
 use crate::expression::{Expression, ReadWhat};
+use crate::language::Place;
 use crate::limits::{Budget, Concurrency, OnConflict};
 
-const KEYS: [&str; 3] = ["key", "limit", "on_conflict"];
 const MAX_LIMIT: u64 = 10_000;
 const MAX_CALLS: u64 = 1_000_000;
 
@@ -16,7 +16,7 @@ impl<'n> Checker<'_, 'n> {
     pub(super) fn concurrency(&mut self, fields: Fields<'n>) -> Option<Concurrency> {
         let entry = fields.entry("concurrency")?;
         let what = "`concurrency`";
-        let fields = self.decoder.fields(&entry.value, what, &KEYS);
+        let fields = self.decoder.fields(&entry.value, what, Place::Concurrency);
         let key = fields.get("key").and_then(|node| self.key(node));
         let limit = fields.get("limit").and_then(|node| {
             self.decoder.integer(node, &format!("`limit` of {what}"), 1, MAX_LIMIT)
@@ -52,7 +52,7 @@ impl<'n> Checker<'_, 'n> {
 
     pub(super) fn budget(&mut self, fields: Fields<'n>) -> Option<Budget> {
         let entry = fields.entry("budget")?;
-        let fields = self.decoder.fields(&entry.value, "`budget`", &["calls"]);
+        let fields = self.decoder.fields(&entry.value, "`budget`", Place::Budget);
         let Some(node) = fields.get("calls") else {
             if entry.value.as_mapping().is_some() {
                 let help = "say how many calls a run may make, as in `budget: {calls: 200}`";

@@ -5,15 +5,16 @@ use serde_json::Value as Json;
 use url::Url;
 
 use super::Checker;
+use super::decoder::Fields;
 use super::values::Reading;
 use crate::dag::{Edges, Reason, ReasonKind};
 use crate::expression::is_template;
 use crate::inputs::InputFrom;
+use crate::language::Place;
 use crate::template::{PartContent, PartTemplate, Template};
 
-const CONTENT_KEYS: [&str; 6] = ["text", "data", "file", "url", "artifacts", "input"];
-const KEYS: [&str; 9] =
-    ["text", "data", "file", "url", "artifacts", "input", "media_type", "filename", "metadata"];
+/// The keys of which a Part has exactly one.
+pub(crate) const CONTENT_KEYS: [&str; 6] = ["text", "data", "file", "url", "artifacts", "input"];
 
 /// What the Parts of one message read, besides expressions.
 struct Reader<'a> {
@@ -55,12 +56,13 @@ impl Checker<'_, '_> {
             }
             _ => {
                 let help = match node.as_mapping() {
+                    Some([first, ..]) if first.key.starts_with('-') => "put a blank after `-`",
                     Some(_) => "put `-` before its keys: a message is a list of Parts",
                     None => "write text in quotes, or a list such as `[{text: …}]`",
                 };
                 let (what, expected) =
                     (format!("`message` of {what}"), "a string or a list of Parts");
-                self.decoder.expected_because(node, &what, expected, Some(help));
+                self.decoder.expected(node, &what, expected, help);
                 None
             }
         }
@@ -73,7 +75,7 @@ impl Checker<'_, '_> {
             return None;
         }
         let problems = self.decoder.problems.len();
-        let fields = self.decoder.fields(node, "a Part", &KEYS);
+        let fields = self.decoder.fields(node, "a Part", Place::Part);
         let entries = node.as_mapping()?;
         let contents: Vec<_> =
             entries.iter().filter(|entry| CONTENT_KEYS.contains(&entry.key.as_str())).collect();
@@ -103,16 +105,25 @@ impl Checker<'_, '_> {
             |key| fields.get(key).and_then(|node| self.template(node, "message", reader.reads));
         let (media_type, filename, metadata) =
             (member("media_type"), member("filename"), member("metadata"));
-        if let (Some(Template::Literal(_)), Some(node)) = (&media_type, fields.get("media_type")) {
-            self.decoder.media_type(node, "`media_type` of a Part");
-        }
-        if let (Some(Template::Literal(value)), Some(node)) = (&metadata, fields.get("metadata"))
-            && !value.is_object()
-        {
-            self.decoder.expected(node, "`metadata` of a Part", "a mapping");
-        }
+        self.check_stated(fields);
         let content = self.content(&content.key, &content.value, reader)?;
         Some(PartTemplate { content, span: node.head_span(), media_type, filename, metadata })
+    }
+
+    /// What a Part states about its content, where no expression gives it.
+    fn check_stated(&mut self, fields: Fields<'_>) {
+        let is_expression = |node: &Node| node.as_str().is_some_and(is_template);
+        if let Some(node) = fields.get("media_type").filter(|node| !is_expression(node)) {
+            self.decoder.media_type(node, "`media_type` of a Part");
+        }
+        if let Some(node) = fields.get("filename") {
+            self.decoder.string(node, "`filename` of a Part");
+        }
+        if let Some(node) = fields.get("metadata").filter(|node| !is_expression(node))
+            && node.as_mapping().is_none()
+        {
+            self.decoder.expected(node, "`metadata` of a Part", "a mapping", "write `KEY: VALUE`");
+        }
     }
 
     fn content(&mut self, key: &str, node: &Node, reader: &mut Reader<'_>) -> Option<PartContent> {

@@ -5,19 +5,18 @@ use std::collections::BTreeSet;
 use document::{Node, Value};
 
 use super::{Checker, duration};
+use crate::language::Place;
 use crate::step::{ErrorClass, Jitter, Retry};
 
-const KEYS: [&str; 3] = ["attempts", "backoff", "on"];
-const BACKOFF_KEYS: [&str; 4] = ["initial", "max", "factor", "jitter"];
 const MAX_ATTEMPTS: u64 = 100;
-const JITTER: [(&str, Jitter); 2] = [("full", Jitter::Full), ("none", Jitter::None)];
+pub(super) const JITTER: [(&str, Jitter); 2] = [("full", Jitter::Full), ("none", Jitter::None)];
 
 impl Checker<'_, '_> {
     /// Reads a `retry`; what it does not say holds as in `base`.
     pub(super) fn retry(&mut self, node: &Node, what: &str, base: &Retry) -> Retry {
         let mut retry = base.clone();
         let what = format!("`retry` of {what}");
-        let fields = self.decoder.fields(node, &what, &KEYS);
+        let fields = self.decoder.fields(node, &what, Place::Retry);
         if let Some(node) = fields.get("attempts") {
             let attempts =
                 self.decoder.integer(node, &format!("`attempts` in {what}"), 1, MAX_ATTEMPTS);
@@ -34,7 +33,7 @@ impl Checker<'_, '_> {
     }
 
     fn backoff(&mut self, node: &Node, what: &str, retry: &mut Retry) {
-        let fields = self.decoder.fields(node, &format!("`backoff` in {what}"), &BACKOFF_KEYS);
+        let fields = self.decoder.fields(node, &format!("`backoff` in {what}"), Place::Backoff);
         if let Some(initial) = self.duration(fields, "initial", &format!("`initial` in {what}")) {
             retry.initial = initial;
         }
@@ -78,7 +77,9 @@ impl Checker<'_, '_> {
     fn error_classes(&mut self, node: &Node, what: &str) -> BTreeSet<ErrorClass> {
         let options = ErrorClass::ALL.map(|class| (class.as_str(), class));
         let Value::Sequence(items) = &node.value else {
-            self.decoder.expected(node, &format!("`on` in {what}"), "a list of error classes");
+            let help = "write it as a list, as in `[unavailable, timeout]`";
+            let what = format!("`on` in {what}");
+            self.decoder.expected(node, &what, "a list of error classes", help);
             return BTreeSet::new();
         };
         items.iter().filter_map(|item| self.decoder.one_of(item, "`on`", &options)).collect()

@@ -7,9 +7,9 @@ use serde_json::Map;
 use super::Checker;
 use super::decoder::Fields;
 use crate::inputs::Input;
+use crate::language::Place;
 use crate::schedule::{Schedule, find_zone, read_cron};
 
-const KEYS: [&str; 3] = ["cron", "timezone", "inputs"];
 /// The time zone of a schedule that names none.
 const DEFAULT_ZONE: &str = "UTC";
 
@@ -18,7 +18,7 @@ impl<'n> Checker<'_, 'n> {
         let Some(node) = fields.get("schedule") else { return Vec::new() };
         let Value::Sequence(items) = &node.value else {
             let help = "write it as a list: `- {cron: \"0 7 * * MON\", timezone: Europe/Helsinki}`";
-            self.decoder.expected_because(node, "`schedule`", "a list of schedules", Some(help));
+            self.decoder.expected(node, "`schedule`", "a list of schedules", help);
             return Vec::new();
         };
         items.iter().filter_map(|item| self.schedule(item, inputs)).collect()
@@ -26,7 +26,7 @@ impl<'n> Checker<'_, 'n> {
 
     fn schedule(&mut self, node: &'n Node, inputs: &[Input]) -> Option<Schedule> {
         let what = "a schedule";
-        let fields = self.decoder.fields(node, what, &KEYS);
+        let fields = self.decoder.fields(node, what, Place::Schedule);
         node.as_mapping()?;
         let span = node.head_span();
         let Some(cron) = fields.get("cron") else {
@@ -43,7 +43,10 @@ impl<'n> Checker<'_, 'n> {
             Some(node) => self.scheduled_inputs(node, inputs),
             None => Map::new(),
         };
-        self.missing_inputs(fields.entry("inputs"), span, &given, inputs);
+        // What is no mapping was reported.
+        if fields.get("inputs").is_none_or(|node| node.as_mapping().is_some()) {
+            self.missing_inputs(fields.entry("inputs"), span, &given, inputs);
+        }
         let schedule =
             Schedule { cron: self.cron(cron)?, timezone: timezone?, inputs: given, span };
         let times = schedule.times().ok()?;

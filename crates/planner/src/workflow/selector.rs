@@ -1,29 +1,14 @@
 //! The agent of a step, as a workflow file says it.
 
-use document::{Diagnostic, Entry, Node, Value};
+use document::{Diagnostic, Entry, Node};
 use registry::Tier;
 
 use super::Checker;
 use super::decoder::Fields;
 use crate::criteria::{Criteria, PUSH, Preference, STREAMING};
 use crate::dag::{Edges, Reason, ReasonKind};
+use crate::language::Place;
 use crate::step::Selector;
-
-const SELECTOR_KEYS: [&str; 13] = [
-    "name",
-    "skill",
-    "tags",
-    "any_tags",
-    "provider",
-    "input_modes",
-    "output_modes",
-    "requires",
-    "signed",
-    "min_evidence",
-    "prefer",
-    "url",
-    "same_as",
-];
 
 impl<'n> Checker<'_, 'n> {
     pub(super) fn agent(
@@ -50,7 +35,9 @@ impl<'n> Checker<'_, 'n> {
             return Some(Selector::Match(Criteria::by_name(&name)));
         }
         if node.as_mapping().is_none() {
-            self.decoder.expected(node, &format!("`agent` of {what}"), "a name or a mapping");
+            let help = "name it, or say what it must have, as in `{tags: [travel]}`";
+            let what = format!("`agent` of {what}");
+            self.decoder.expected(node, &what, "a name or a mapping", help);
             return None;
         }
         self.selector(step, node, what, edges)
@@ -64,7 +51,7 @@ impl<'n> Checker<'_, 'n> {
         edges: &mut Edges,
     ) -> Option<Selector> {
         let problems = self.decoder.problems.len();
-        let fields = self.decoder.fields(node, &format!("`agent` of {what}"), &SELECTOR_KEYS);
+        let fields = self.decoder.fields(node, &format!("`agent` of {what}"), Place::Selector);
         let entries = node.as_mapping().unwrap_or_default();
         let alone = entries.iter().find(|entry| entry.key == "url" || entry.key == "same_as");
         if let (Some(alone), true) = (alone, entries.len() > 1) {
@@ -142,10 +129,10 @@ impl<'n> Checker<'_, 'n> {
     /// Capabilities by their names, extensions by their URIs.
     fn required(&mut self, fields: Fields<'n>, what: &str) -> Vec<String> {
         let Some(node) = fields.get("requires") else { return Vec::new() };
+        let what = format!("`requires` of the agent of {what}");
         let mut required = Vec::new();
-        for (word, item) in
-            self.decoder.strings(node, &format!("`requires` of the agent of {what}"))
-        {
+        for (_, item) in self.decoder.strings(node, &what) {
+            let Some(word) = self.decoder.literal(item, &what) else { continue };
             if [STREAMING, PUSH].contains(&word.as_str()) || word.contains(':') {
                 required.push(word);
                 continue;
@@ -160,14 +147,9 @@ impl<'n> Checker<'_, 'n> {
     }
 
     fn signed(&mut self, fields: Fields<'n>, what: &str) -> bool {
-        match fields.get("signed").map(|node| (node, &node.value)) {
-            None => false,
-            Some((_, Value::Bool(is_wanted))) => *is_wanted,
-            Some((node, _)) => {
-                let what = format!("`signed` of the agent of {what}");
-                self.decoder.expected(node, &what, "true or false");
-                false
-            }
-        }
+        let flag = fields
+            .get("signed")
+            .and_then(|node| self.decoder.flag(node, &format!("`signed` of the agent of {what}")));
+        flag.unwrap_or_default()
     }
 }

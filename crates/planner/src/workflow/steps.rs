@@ -5,30 +5,14 @@ use std::collections::HashSet;
 use document::{Entry, Node, Span, Value};
 
 use super::decoder::Fields;
-use super::each::ITEM;
 use super::values::Reading;
 use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output};
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
+use crate::expression::ITEM;
+use crate::language::Place;
 use crate::step::{OnError, Retry, Step};
 
-const KEYS: [&str; 14] = [
-    "agent",
-    "message",
-    "set",
-    "outputs",
-    "needs",
-    "join",
-    "run_if",
-    "cancel_rest",
-    "when",
-    "for_each",
-    "concurrency",
-    "on_error",
-    "retry",
-    "timeout",
-];
-
-const ON_ERROR: [(&str, OnError); 3] = [
+pub(super) const ON_ERROR: [(&str, OnError); 3] = [
     ("fail", OnError::Fail),
     ("continue", OnError::Continue),
     ("skip_dependents", OnError::SkipDependents),
@@ -42,7 +26,7 @@ impl<'n> Checker<'_, 'n> {
             on_error: OnError::default(),
         };
         if let Some(node) = fields.get("defaults") {
-            let fields = self.decoder.fields(node, "`defaults`", &["timeout", "retry", "on_error"]);
+            let fields = self.decoder.fields(node, "`defaults`", Place::Defaults);
             self.policy(fields, "`defaults`", &mut defaults);
         }
         defaults
@@ -105,7 +89,7 @@ impl<'n> Checker<'_, 'n> {
     ) -> Option<Step> {
         self.check_id(entry);
         let what = format!("step `{}`", entry.key);
-        let fields = self.decoder.fields(&entry.value, &what, &KEYS);
+        let fields = self.decoder.fields(&entry.value, &what, Place::Step);
         let mut policy = Defaults { retry: defaults.retry.clone(), ..*defaults };
         self.policy(fields, &what, &mut policy);
         let mut reads = Vec::new();
@@ -183,8 +167,7 @@ impl<'n> Checker<'_, 'n> {
         let mut outputs = Vec::new();
         for entry in self.decoder.entries(node, "`outputs`") {
             let what = format!("output `{}`", entry.key);
-            let fields =
-                self.decoder.fields(&entry.value, &what, &["value", "media_type", "description"]);
+            let fields = self.decoder.fields(&entry.value, &what, Place::Output);
             let media_type = fields
                 .get("media_type")
                 .and_then(|node| self.decoder.media_type(node, &format!("`media_type` of {what}")));

@@ -8,7 +8,7 @@ use crate::limits::OnConflict;
 use crate::step::{ErrorClass, Jitter, Join, RunIf, Selector};
 
 mod bad;
-mod level;
+mod files;
 
 fn source(text: &str) -> Source {
     Source::new("trip.yaml", text)

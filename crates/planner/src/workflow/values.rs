@@ -127,7 +127,8 @@ impl Checker<'_, '_> {
             Value::String(text) => text.clone(),
             Value::Bool(value) => value.to_string(),
             _ => {
-                self.decoder.expected(node, &format!("`{position}`"), "an expression");
+                let help = "write one, as in `steps.NAME.state == \"completed\"`";
+                self.decoder.expected(node, &format!("`{position}`"), "an expression", help);
                 return None;
             }
         };

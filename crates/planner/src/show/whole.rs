@@ -1,0 +1,61 @@
+//! What of a plan holds for all runs of its workflow.
+
+use serde_json::{Value as Json, json};
+
+use super::shown;
+use crate::limits::{Concurrency, OnConflict};
+use crate::workflow::Workflow;
+
+/// A line for each of `concurrency`, `budget` and the items of `schedule`.
+pub(super) fn lines(workflow: &Workflow) -> Vec<String> {
+    let mut lines: Vec<String> = workflow.concurrency.iter().map(at_once).collect();
+    lines.extend(
+        workflow.budget.iter().map(|budget| format!("at most {} calls in one run", budget.calls)),
+    );
+    lines.extend(
+        workflow.schedule.iter().map(|schedule| {
+            format!("starts at {} in {}", shown(&schedule.cron), schedule.timezone)
+        }),
+    );
+    lines
+}
+
+fn at_once(concurrency: &Concurrency) -> String {
+    let runs = match concurrency.limit {
+        1 => "1 run".to_owned(),
+        limit => format!("{limit} runs"),
+    };
+    let key = concurrency.key.as_ref();
+    let each = key.map(|key| format!(" for each {}", shown(key.source()))).unwrap_or_default();
+    let more = match concurrency.on_conflict {
+        OnConflict::Queue => "waits",
+        OnConflict::Reject => "is rejected",
+        OnConflict::CancelOldest => "cancels the oldest",
+        OnConflict::CancelNewest => "is canceled",
+    };
+    format!("at most {runs} at once{each}; one more {more}")
+}
+
+/// Adds the same to a plan as JSON, as far as the workflow has it.
+pub(super) fn add(workflow: &Workflow, shown: &mut Json) {
+    if let Some(concurrency) = &workflow.concurrency {
+        shown["concurrency"] = json!({
+            "key": concurrency.key.as_ref().map(|key| key.source()),
+            "limit": concurrency.limit,
+            "on_conflict": concurrency.on_conflict,
+        });
+    }
+    if let Some(budget) = &workflow.budget {
+        shown["budget"] = json!({"calls": budget.calls});
+    }
+    if !workflow.schedule.is_empty() {
+        let schedule = workflow.schedule.iter().map(|schedule| {
+            json!({
+                "cron": schedule.cron,
+                "timezone": schedule.timezone,
+                "inputs": schedule.inputs,
+            })
+        });
+        shown["schedule"] = schedule.collect();
+    }
+}
