@@ -126,11 +126,11 @@ fn takes(of: &Type) -> Json {
         Type::Text | Type::Template => json!({"type": "string"}),
         Type::Literal => json!({"type": "string", "pattern": NO_OPENING}),
         Type::Name => name(),
-        Type::Texts => list(json!({"type": "string"})),
-        Type::Names => list(name()),
+        Type::Texts => list(&json!({"type": "string"})),
+        Type::Names => list(&name()),
         Type::AgentUrl => literal(AGENT_URL),
         Type::Step | Type::Input => json!({"type": "string", "pattern": STEP_ID}),
-        Type::Steps => list(json!({"type": "string", "pattern": STEP_ID})),
+        Type::Steps => list(&json!({"type": "string", "pattern": STEP_ID})),
         Type::FileInput => or_expression(STEP_ID),
         Type::Artifacts => json!({"type": "string", "pattern": ARTIFACTS}),
         Type::Integer(least, most) => {
@@ -154,7 +154,7 @@ fn takes(of: &Type) -> Json {
             "allOf": [{"$ref": "#/$defs/expressions"}],
         }),
         Type::MediaType => literal(MEDIA_TYPE),
-        Type::MediaTypes => list(literal(MEDIA_TYPE)),
+        Type::MediaTypes => list(&literal(MEDIA_TYPE)),
         Type::Flag => json!({"type": "boolean"}),
         Type::Join => json!({"oneOf": [
             {"type": "string", "enum": ["all", "any"]},
@@ -170,11 +170,11 @@ fn takes(of: &Type) -> Json {
         Type::Given => {
             json!({"type": ["object", "null"], "propertyNames": {"pattern": STEP_ID}})
         }
-        Type::Declared => list(declared()),
+        Type::Declared => list(&declared()),
         Type::OneOf(words) => json!({"type": "string", "enum": words()}),
-        Type::AnyOf(words) => list(json!({"type": "string", "enum": words()})),
+        Type::AnyOf(words) => list(&json!({"type": "string", "enum": words()})),
         Type::Mapping(place) => reference(*place),
-        Type::List(place) => list(reference(*place)),
+        Type::List(place) => list(&reference(*place)),
         Type::Named(place, names) => named(*place, *names),
         Type::TextOrList(place) => json!({
             "type": ["string", "array"],
@@ -204,7 +204,7 @@ fn or_expression(pattern: &str) -> Json {
     json!({"type": "string", "anyOf": [{"pattern": OPENING}, {"pattern": pattern}]})
 }
 
-fn list(of: Json) -> Json {
+fn list(of: &Json) -> Json {
     json!({"type": "array", "items": of})
 }
 

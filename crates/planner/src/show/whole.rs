@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::shown;
+use crate::expression::Expression;
 use crate::limits::{Concurrency, OnConflict};
 use crate::workflow::Workflow;
 
@@ -40,7 +41,7 @@ fn at_once(concurrency: &Concurrency) -> String {
 pub(super) fn add(workflow: &Workflow, shown: &mut Json) {
     if let Some(concurrency) = &workflow.concurrency {
         shown["concurrency"] = json!({
-            "key": concurrency.key.as_ref().map(|key| key.source()),
+            "key": concurrency.key.as_ref().map(Expression::source),
             "limit": concurrency.limit,
             "on_conflict": concurrency.on_conflict,
         });
