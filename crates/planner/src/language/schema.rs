@@ -148,11 +148,7 @@ fn takes(of: &Type) -> Json {
             ],
         }),
         Type::Value => json!({"$ref": "#/$defs/expressions"}),
-        Type::Values => json!({
-            "type": "object",
-            "minProperties": 1,
-            "allOf": [{"$ref": "#/$defs/expressions"}],
-        }),
+        Type::Values => values(),
         Type::MediaType => literal(MEDIA_TYPE),
         Type::MediaTypes => list(&literal(MEDIA_TYPE)),
         Type::Flag => json!({"type": "boolean"}),
@@ -184,6 +180,11 @@ fn takes(of: &Type) -> Json {
         Type::NameOrMapping(place) => json!({"anyOf": [name(), reference(*place)]}),
         Type::Keyword(of) => keyword(*of),
     }
+}
+
+/// Values by name, any of which may hold expressions.
+fn values() -> Json {
+    json!({"type": "object", "minProperties": 1, "allOf": [{"$ref": "#/$defs/expressions"}]})
 }
 
 fn reference(place: Place) -> Json {
