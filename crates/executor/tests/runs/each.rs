@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{
     agent::{Asked, Reply, Scripted, done, enters, task},
-    scene::{Scene, example, failure, is_completed, state, workflow},
+    scene::{Scene, example, failure, is_completed, most_at_once, state, workflow},
 };
 
 /// A run whose agent echoes.
@@ -73,16 +73,7 @@ async fn no_more_items_are_under_way_than_concurrency_and_parallel_allow() {
         );
         let run = Scene::new().await.run(&workflow(&[("x", &slow.url)], &rest)).await;
         assert!(is_completed(&run));
-        let (mut flying, mut most) = (0, 0);
-        for event in &run.events {
-            match event {
-                RunEvent::AttemptStarted { .. } => flying += 1,
-                RunEvent::StepCompleted { .. } => flying -= 1,
-                _ => (),
-            }
-            most = most.max(flying);
-        }
-        assert_eq!(most, expected, "parallel {parallel}{concurrency}");
+        assert_eq!(most_at_once(&run.events), expected, "parallel {parallel}{concurrency}");
     }
 }
 

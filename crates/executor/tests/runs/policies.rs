@@ -24,7 +24,10 @@ use protocol::{
 
 use crate::{
     agent::{Asked, Reply, Scripted, done, enters, raw, task},
-    scene::{Scene, attempts, confirmations, example, failure, is_completed, state, workflow},
+    scene::{
+        Scene, attempts, confirmations, example, failure, is_completed, most_at_once, state,
+        workflow,
+    },
 };
 
 const QUICK: &str = "backoff: {initial: 10ms, jitter: none}";
@@ -209,16 +212,7 @@ async fn no_more_steps_are_in_flight_than_parallel_allows() {
         let rest = format!("parallel: {parallel}\nsteps:\n{steps}");
         let run = Scene::new().await.run(&workflow(&[("x", &slow.url)], &rest)).await;
         assert!(is_completed(&run));
-        let (mut flying, mut most) = (0, 0);
-        for event in &run.events {
-            match event {
-                RunEvent::AttemptStarted { .. } => flying += 1,
-                RunEvent::StepCompleted { .. } => flying -= 1,
-                _ => (),
-            }
-            most = most.max(flying);
-        }
-        assert_eq!(most, expected);
+        assert_eq!(most_at_once(&run.events), expected);
     }
 }
 

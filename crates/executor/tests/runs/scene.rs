@@ -116,6 +116,20 @@ impl Scene {
     }
 }
 
+/// How many attempts of a run were under way at once, at most.
+pub(crate) fn most_at_once(events: &[RunEvent]) -> usize {
+    let (mut flying, mut most) = (0, 0);
+    for event in events {
+        match event {
+            RunEvent::AttemptStarted { .. } => flying += 1,
+            RunEvent::StepCompleted { .. } => flying -= 1,
+            _ => (),
+        }
+        most = most.max(flying);
+    }
+    most
+}
+
 /// Waits for something that must not take for ever.
 pub(crate) async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
     let done = tokio::time::timeout(PATIENCE, work).await;
