@@ -27,6 +27,7 @@ mod message;
 mod policy;
 mod schedule;
 mod selector;
+mod rounds;
 mod steps;
 mod values;
 pub(crate) mod words;
