@@ -15,9 +15,7 @@ async fn journal_of(convoke: &Convoke) -> Journal {
 #[tokio::test]
 async fn rounds_that_were_done_are_not_repeated() {
     let agent = Scripted::start(|request| match (request.method.as_str(), request.before) {
-        ("SendStreamingMessage", 0) => {
-            request.events(&[json!({"task": completed("t1", "first")})])
-        }
+        ("SendStreamingMessage", 0) => request.events(&[json!({"task": completed("t1", "first")})]),
         ("SendStreamingMessage", _) => {
             request.events_then_silence(&[json!({"task": task("t2", "WORKING")})])
         }

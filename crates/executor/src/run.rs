@@ -33,8 +33,8 @@ use protocol::v1::TaskState;
 use self::pause::Clock;
 pub use self::{
     content::{
-        Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, PauseKind, RemoteTask, RunError,
-        SkipReason,
+        Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, PauseKind, RemoteTask,
+        RunError, SkipReason,
     },
     effect::{Effect, Effects},
     event::{RunEvent, StepId},

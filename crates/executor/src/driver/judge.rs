@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use planner::{
-    ErrorClass, ExpressionError, Scope, StepError, StepResult, StepState, Workflow,
-};
+use planner::{ErrorClass, ExpressionError, Scope, StepError, StepResult, StepState, Workflow};
 use store::Write;
 
 use super::Driver;
@@ -95,11 +93,8 @@ impl Driver {
             ),
             attempt: step.attempts,
         };
-        let last = StepResult {
-            state: StepState::Failed,
-            error: Some(error.clone()),
-            ..result.clone()
-        };
+        let last =
+            StepResult { state: StepState::Failed, error: Some(error.clone()), ..result.clone() };
         match self.with_result(last) {
             Ok((body, blobs, last)) => {
                 let mut report = ended(report, NextRound::GiveUp { result: body, error });

@@ -15,7 +15,8 @@ use proptest::prelude::*;
 use self::facts::{bound, chunked};
 use self::world::{Character, Fate, Scenario, World};
 use super::{
-    Effect, Input, NextRound, Outcome, Phase, Round, Run, RunEvent, Shape, Step, StepId, StepIndex, StepShape,
+    Effect, Input, NextRound, Outcome, Phase, Round, Run, RunEvent, Shape, Step, StepId, StepIndex,
+    StepShape,
 };
 
 proptest! {
@@ -130,8 +131,7 @@ fn durable(run: &Run) -> Vec<(Phase, u32, u32, Option<Box<Round>>)> {
         Phase::Answering(flight, task) => Phase::Answered(flight.clone(), task.clone()),
         other => other.clone(),
     };
-    let step =
-        |step: &Step| (phase(&step.phase), step.open, step.attempts, step.round.clone());
+    let step = |step: &Step| (phase(&step.phase), step.open, step.attempts, step.round.clone());
     run.steps.iter().map(step).collect()
 }
 

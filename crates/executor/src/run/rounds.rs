@@ -60,7 +60,13 @@ impl Run {
         })
     }
 
-    pub(super) fn end_round(&mut self, step: &StepId, at: Timestamp, round: Round, next: &NextRound) {
+    pub(super) fn end_round(
+        &mut self,
+        step: &StepId,
+        at: Timestamp,
+        round: Round,
+        next: &NextRound,
+    ) {
         self.pass(at);
         let Some(index) = self.find(step) else {
             return;

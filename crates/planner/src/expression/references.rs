@@ -119,8 +119,9 @@ fn unknown_name(name: &str, range: Range<usize>, locals: Locals) -> Fault {
                 "`{name}` is there in a step with `for_each`, but not in its `for_each` and `when`"
             )
         }
-        _ if name == THIS => "`this` is there in `outputs`, and with `repeat` in `until` and `message`"
-            .to_owned(),
+        _ if name == THIS => {
+            "`this` is there in `outputs`, and with `repeat` in `until` and `message`".to_owned()
+        }
         Some(near) => format!("did you mean `{near}`?"),
         None => {
             "an expression reads `inputs`, `steps` and `run`; text belongs in quotes".to_owned()

@@ -9,8 +9,8 @@ use protocol::{card::Binding, client::Interface};
 use crate::{
     body::{Body, Json},
     run::{
-        Chunk, Failure, Input, Intent, NextRound, Pause, PauseKind, Refusal, RemoteTask, StepId, StepIndex,
-        Wait,
+        Chunk, Failure, Input, Intent, NextRound, Pause, PauseKind, Refusal, RemoteTask, StepId,
+        StepIndex, Wait,
     },
 };
 

@@ -119,10 +119,9 @@ fn end_of(fate: Fate) -> StepState {
         | Fate::Asks(_)
         | Fate::WantsAuthorization => StepState::Completed,
         Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
-        Fate::FailsThenBinds(_)
-        | Fate::Fails
-        | Fate::CannotRender
-        | Fate::NeverConverges(_) => StepState::Failed,
+        Fate::FailsThenBinds(_) | Fate::Fails | Fate::CannotRender | Fate::NeverConverges(_) => {
+            StepState::Failed
+        }
         Fate::IsSkipped => StepState::Skipped,
     }
 }
