@@ -96,7 +96,7 @@ async fn the_first_round_has_none_before_it() {
     let agent = drafts().await;
     let rest = "steps:\n  a: {agent: x, message: \"More of ${{ this.text }}\", repeat: {until: true, max: 2}}\n";
     let run = Scene::new().await.run(&workflow(&[("x", &agent.url)], rest)).await;
-    insta::assert_snapshot!(failure(&run), @"");
+    insta::assert_snapshot!(failure(&run), @"step `a` failed: test.yaml:6:39: `this.text` is undefined (`this` is the answer of the round before: in the first there is none, so ask `if this is defined`)");
     assert!(agent.sent().is_empty());
 }
 
@@ -105,7 +105,7 @@ async fn an_until_that_is_neither_true_nor_false_fails_the_attempt() {
     let agent = drafts().await;
     let rest = "steps:\n  a: {agent: x, message: Write, repeat: {until: this.text, max: 2}}\n";
     let run = Scene::new().await.run(&workflow(&[("x", &agent.url)], rest)).await;
-    insta::assert_snapshot!(failure(&run), @"");
+    insta::assert_snapshot!(failure(&run), @r#"step `a` failed (attempt 1): test.yaml:6:49: `until` must give true or false, not "draft 0\nonce" (compare it, as in `this.data.score > 7`, or test it, as in `"done" in this.text`)"#);
     assert_eq!(agent.sent().len(), 1);
 }
 

@@ -53,8 +53,8 @@ fn until(until: &str, answer: &str) -> Result<bool, String> {
 fn until_is_true_or_false_of_an_answer() {
     assert_eq!(until("this.text == 'good'", "good"), Ok(true));
     assert_eq!(until("this.text == 'good'", "bad"), Ok(false));
-    insta::assert_snapshot!(until("this.text", "bad").unwrap_err(), @"");
-    insta::assert_snapshot!(until("this.data.n > 1", "bad").unwrap_err(), @"");
+    insta::assert_snapshot!(until("this.text", "bad").unwrap_err(), @r#"w.yaml:7:21: `until` must give true or false, not "bad" (compare it, as in `this.data.score > 7`, or test it, as in `"done" in this.text`)"#);
+    insta::assert_snapshot!(until("this.data.n > 1", "bad").unwrap_err(), @r#"w.yaml:7:25: `.data.n` is undefined (where a value may be missing, say what to use then: `… | default("none")`)"#);
 }
 
 fn scope(topics: &Json) -> Scope {
