@@ -11,7 +11,9 @@ mod outcomes;
 mod references;
 mod relay;
 mod render;
+mod resolve;
 mod results;
+mod serving;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -237,6 +239,7 @@ impl Driver {
                 | Input::Paused { .. }
                 | Input::Unpaused { .. }
                 | Input::Answered { .. }
+                | Input::Resolved { .. }
         );
         let subject = report.input.step().and_then(|step| self.run.find(step));
         let flown = subject.and_then(|at| self.flown(at, &report.input));

@@ -46,8 +46,8 @@ pub use result::{StepError, StepResult, StepState, Version};
 pub use schedule::{Occurrence, Schedule, Times};
 pub use scope::{Item, RunView, Scope};
 pub use step::{
-    ErrorClass, ForEach, Jitter, Join, MAX_ROUNDS, OnError, Repeat, Retry, RunIf, Selector, Step,
-    item_id,
+    ErrorClass, Fallback, ForEach, Jitter, Join, MAX_ROUNDS, OnError, Repeat, Retry, RunIf,
+    Selector, Step, StepEffect, item_id,
 };
 pub use template::{PartContent, PartTemplate, Template};
 pub use turn::{

@@ -150,11 +150,13 @@ async fn question(
 ) -> Result<String, ExecutorError> {
     let text = match &pause.question {
         Some(body) => runs.load::<Message>(record.id(), body).await?.text(),
-        None => String::new(),
+        None => pause.why.clone().unwrap_or_default(),
     };
     Ok(match (text.is_empty(), pause.kind) {
         (false, _) => text,
-        (true, PauseKind::Input) => format!("The agent of step {step} waits for an answer."),
+        (true, PauseKind::Input | PauseKind::Outcome) => {
+            format!("The agent of step {step} waits for an answer.")
+        }
         (true, PauseKind::Auth) => format!("The agent of step {step} waits for authorization."),
     })
 }
@@ -235,6 +237,8 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::AttemptUnpaused { .. }
         | RunEvent::AttemptAnswered { .. }
         | RunEvent::AnswerRefused { .. }
+        | RunEvent::OutcomeUnknown { .. }
+        | RunEvent::OutcomeChosen { .. }
         | RunEvent::AttemptFailed { .. }
         | RunEvent::StepCompleted { .. }
         | RunEvent::RoundEnded { .. }

@@ -13,13 +13,18 @@ use crate::{
     id::{Purpose, message_id},
     once,
     report::{Report, body_of},
-    run::{Flight, Input, Intent, Phase, RemoteTask, StepId, StepIndex},
+    run::{Flight, Input, Intent, Phase, RemoteTask, RunEvent, StepId, StepIndex},
 };
 
 /// Somebody who waits until an answer is durable.
 pub(super) struct Waiting {
     pub(super) step: StepId,
     pub(super) taken: oneshot::Sender<Result<StepId, ReplyError>>,
+}
+
+/// Whether an event is that somebody has answered.
+fn is_answer(event: &RunEvent) -> bool {
+    matches!(event, RunEvent::AttemptAnswered { .. } | RunEvent::OutcomeChosen { .. })
 }
 
 impl Driver {
@@ -43,14 +48,18 @@ impl Driver {
         let references = self.referred(&message).await;
         let prepared = self.addressed(step).and_then(|at| {
             let (flight, task) = self.asking(at).ok_or(ReplyError::NotPaused)?;
-            let report = self.answer_report(at, &flight, &task, message, references)?;
-            Ok((at, report))
+            let report = match task {
+                Some(task) => self.answer_report(at, &flight, &task, message, references),
+                None => self.resolution(at, &flight, &message),
+            };
+            Ok((at, report?))
         });
         match prepared {
             Ok((at, report)) => {
                 let step = self.run.at(at).id.clone();
+                let before = self.draft.events.len();
                 self.take(report);
-                if self.run.halt().is_some() {
+                if !self.draft.events[before..].iter().any(is_answer) {
                     // The run may not send it any more. Whoever asked may be gone.
                     drop(taken.send(Err(ReplyError::NotPaused)));
                     return Ok(());
@@ -93,9 +102,11 @@ impl Driver {
         }
     }
 
-    fn asking(&self, at: StepIndex) -> Option<(Flight, RemoteTask)> {
+    /// The attempt that waits, and the Task that asks; without one it is asked what became of the attempt's Message.
+    fn asking(&self, at: StepIndex) -> Option<(Flight, Option<RemoteTask>)> {
         match &self.run.at(at).phase {
-            Phase::Paused { flight, task, .. } => Some((flight.clone(), task.clone())),
+            Phase::Paused { flight, task, .. } => Some((flight.clone(), Some(task.clone()))),
+            Phase::Unknown { flight, .. } => Some((flight.clone(), None)),
             _ => None,
         }
     }

@@ -14,14 +14,17 @@ use protocol::{
 use serde_json::Value;
 use store::Write;
 
-use super::Driver;
+use super::{Driver, serving::serving};
 use crate::{
     ExecutorError,
     callback::{Callback, Callbacks},
     id::{Purpose, message_id},
     report::{Report, body_of, clip},
-    run::{Input, Intent, Items, Rendered, StepId, StepIndex},
+    run::{Input, Intent, Rendered, StepId, StepIndex},
 };
+
+/// The most steps that are looked at for Tasks to refer to.
+const MAX_LOOKED_AT: usize = 4_096;
 
 impl Driver {
     /// Evaluates what a step does when its turn comes (before the first attempt), and its message.
@@ -38,7 +41,7 @@ impl Driver {
         }
         scope.item = self.item(at).await?;
         scope.this = self.round_before(at).await?;
-        let Some(binding) = &plan.bindings[planned] else {
+        let Some(binding) = serving(&plan, &self.run, at) else {
             return self.computed(at, planner::evaluate_set(&plan.workflow, planned, &scope));
         };
         match planner::render_message(&plan.workflow, planned, &scope) {
@@ -179,7 +182,7 @@ impl Driver {
             .with_context(self.contexts.offer(&binding.agent))
             .with_metadata(metadata::ATTEMPT, id.as_str());
         message = self.with_origin(message);
-        message.reference_task_ids.extend(self.references(at));
+        message.reference_task_ids.extend(self.references(at, binding));
         let mut blobs: Vec<Write> = Vec::new();
         let (interface, fallbacks) = self.shared.interfaces.order(binding);
         let intent = Intent {
@@ -211,30 +214,23 @@ impl Driver {
 
     /// The Task of the round before; in the first round, the Task ids of the nearest ancestors on the same agent, those of all items of one; one that left no Task stands
     /// back for its own.
-    fn references(&self, at: StepIndex) -> Vec<String> {
+    fn references(&self, at: StepIndex, agent: &Binding) -> Vec<String> {
         if let Some(task) = self.run.at(at).round.as_ref().and_then(|round| round.task.as_ref()) {
             return vec![task.task_id.clone()];
         }
         let mut ids = Vec::new();
-        let mut open: Vec<usize> = self.plan.references[self.run.planned(at).position()].clone();
+        let mut open = self.referable(self.run.planned(at)).to_vec();
         let mut seen = std::collections::BTreeSet::new();
         while let Some(position) = open.pop() {
-            if !seen.insert(position) {
+            if seen.len() == MAX_LOOKED_AT || !seen.insert(position) {
                 continue;
             }
-            let step = self.run.at(index(position));
-            let items = step.items.iter().flat_map(Items::indices).map(|item| self.run.at(item));
-            let tasks = step.task.iter().chain(items.filter_map(|item| item.task.as_ref()));
-            let before = ids.len();
-            ids.extend(
-                tasks
-                    .take(MAX_REFERENCES)
-                    .enumerate()
-                    .map(|(nth, it)| (position, nth, it.task_id.clone())),
-            );
-            if ids.len() == before {
-                open.extend(&self.plan.references[position]);
+            let tasks = self.tasks_with(agent, index(position));
+            if tasks.is_empty() {
+                open.extend(self.referable(index(position)));
             }
+            let tasks = tasks.into_iter().take(MAX_REFERENCES).enumerate();
+            ids.extend(tasks.map(|(nth, id)| (position, nth, id)));
         }
         ids.sort();
         ids.into_iter().map(|(_, _, id)| id).take(MAX_REFERENCES).collect()

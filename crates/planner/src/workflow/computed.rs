@@ -8,7 +8,8 @@ use super::values::{Reading, locals};
 use crate::template::Template;
 
 /// What a step that computes values has no use for.
-const OF_AGENTS: [&str; 5] = ["message", "retry", "timeout", "outputs", "repeat"];
+const OF_AGENTS: [&str; 8] =
+    ["message", "retry", "timeout", "outputs", "repeat", "fallback", "deadline", "effect"];
 
 impl<'n> Checker<'_, 'n> {
     /// Reads `set`.
