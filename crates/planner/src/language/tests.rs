@@ -194,6 +194,7 @@ const UNSEEN: [(&str, &str); 25] = [
     ("expression-single-equals", IN_EXPRESSIONS),
     ("expression-unfinished", IN_EXPRESSIONS),
     ("expression-unknown-field-of-a-step", IN_EXPRESSIONS),
+    ("expression-unknown-field-of-this", IN_EXPRESSIONS),
     ("expression-unknown-input", IN_EXPRESSIONS),
     ("expression-unknown-names", IN_EXPRESSIONS),
     ("input-default-does-not-fit", "a value is held against a schema of the same file"),
