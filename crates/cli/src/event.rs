@@ -29,6 +29,9 @@ pub(crate) struct Line<'a> {
     /// What the agent asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<String>,
+    /// Why its answer is taken for a question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mismatch: Option<&'a str>,
     /// How many items a step runs for.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u32>,
@@ -133,12 +136,13 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
             Line { state: Some(state.word()), ..attempt_of("attempt_reported", attempt, Some(at)) }
         }
         RunEvent::AttemptPaused { attempt, at, task, pause, .. } => Line {
-            task_id: Some(id(task)),
+            task_id: task.as_ref().map(id),
             waits_for: Some(match pause.kind {
                 PauseKind::Input => "input",
                 PauseKind::Auth => "auth",
             }),
             question: pause.text(),
+            mismatch: pause.mismatch.as_deref(),
             ..attempt_of("attempt_paused", attempt, Some(at))
         },
         RunEvent::AttemptUnpaused { attempt, at, .. } => {
@@ -283,9 +287,10 @@ mod tests {
     fn a_pause_says_what_it_waits_for() {
         let (task_id, context_id) = ("t".to_owned(), "c".to_owned());
         let task = RemoteTask { task_id, context_id, interface: None };
-        let pause = Pause { kind: PauseKind::Auth, message_id: None, question: None };
+        let pause =
+            Pause { kind: PauseKind::Auth, message_id: None, question: None, mismatch: None };
         let (step, attempt) = (StepId::new("a"), 1);
-        let paused = RunEvent::AttemptPaused { step, attempt, at: AT, task, pause };
+        let paused = RunEvent::AttemptPaused { step, attempt, at: AT, task: Some(task), pause };
         assert_eq!(
             (&told(&paused)["waits_for"], &told(&paused)["task_id"]),
             (&json!("auth"), &json!("t"))

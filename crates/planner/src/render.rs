@@ -8,6 +8,7 @@ use protocol::v1::{self, Part, part::Content};
 use protocol::wkt;
 use serde_json::{Map, Value as Json};
 
+use crate::expect::ask_for_data;
 use crate::expression::{Artifact, Context, ExpressionError};
 use crate::inputs::{data_part, file_part, text_part};
 use crate::result::StepResult;
@@ -16,7 +17,8 @@ use crate::step::{Step, item_id};
 use crate::template::{PartContent, PartTemplate, Template, text_of};
 use crate::workflow::{Output, Workflow};
 
-/// Makes the Parts of the Message a step sends; without `message`, the Parts that started the run.
+/// Makes the Parts of the Message a step sends; without `message`, the Parts that started the run. They ask for what
+/// the step expects.
 ///
 /// # Errors
 /// An expression fails, an artifact that is named does not exist, or no Part comes of it.
@@ -26,18 +28,16 @@ pub fn render_message(
     scope: &Scope,
 ) -> Result<Vec<Part>, ExpressionError> {
     let step = &workflow.steps[step];
-    let Some(templates) = &step.message else {
-        return if scope.start.is_empty() {
-            Err(nothing_to_send(workflow, step))
-        } else {
-            Ok(scope.start.to_vec())
-        };
+    let mut parts = match &step.message {
+        None => scope.start.to_vec(),
+        Some(templates) => {
+            let renderer = Renderer { workflow, scope, context: Context::new(scope) };
+            let parts: Vec<Vec<Part>> =
+                templates.iter().map(|it| renderer.parts(it)).collect::<Result<_, _>>()?;
+            parts.concat()
+        }
     };
-    let renderer = Renderer { workflow, scope, context: Context::new(scope) };
-    let mut parts = Vec::new();
-    for template in templates {
-        parts.extend(renderer.parts(template)?);
-    }
+    ask_for_data(step, &mut parts);
     if parts.is_empty() { Err(nothing_to_send(workflow, step)) } else { Ok(parts) }
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::criteria::Criteria;
 use crate::expression::Expression;
+use crate::schema::Schema;
 use crate::template::{PartTemplate, Template};
 
 /// Describes one step, with the workflow's defaults merged in.
@@ -28,6 +29,9 @@ pub struct Step {
     /// What is made of the result of each successful attempt, by name: a mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Template>,
+    /// What its `data` must be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Schema>,
     /// The Parts of its Message; without them it sends on the Parts of the Message that started the
     /// run.
     pub message: Option<Vec<PartTemplate>>,

@@ -16,6 +16,7 @@ use crate::schedule::Schedule;
 use crate::step::{OnError, Retry, Selector, Step};
 use crate::template::Template;
 
+mod asked;
 mod computed;
 mod decoder;
 pub(crate) mod duration;
@@ -26,6 +27,7 @@ mod limits;
 mod message;
 mod policy;
 mod schedule;
+mod schemas;
 mod selector;
 mod steps;
 mod values;

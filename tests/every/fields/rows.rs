@@ -24,7 +24,7 @@ examples: [An example]
 steps: {a: {agent: it}}
 ";
 
-pub(super) static ROWS: [Row; 51] = [
+pub(super) static ROWS: [Row; 52] = [
     Row {
         field: "workflow.convoke",
         act: Act::Plan,
@@ -180,6 +180,14 @@ pub(super) static ROWS: [Row; 51] = [
         act: Act::Run(&[]),
         file: "steps: {a: {agent: it, message: hi, outputs: {n: '${{ this.text | length }}'}}, b: {agent: it, message: 'n is ${{ steps.a.outputs.n }}'}}",
         shows: |seen| seen.done.stdout.contains("n is "),
+    },
+    Row {
+        field: "step.expect",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: hi, expect: {type: object}}}",
+        shows: |seen| {
+            seen.step("a")["error"].as_str().is_some_and(|it| it.contains("no data Part"))
+        },
     },
     Row {
         field: "step.for_each",

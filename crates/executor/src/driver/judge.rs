@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use planner::{ErrorClass, StepResult};
+use protocol::v1::Message;
 use store::Write;
 
 use super::Driver;
@@ -10,12 +11,12 @@ use crate::{
     ExecutorError,
     body::Body,
     report::{Report, body_of},
-    run::Input,
+    run::{Input, Phase, RemoteTask, StepIndex},
 };
 
 impl Driver {
-    /// Evaluates what a step makes of its agent's answer; an attempt fails whose answer it cannot be made of. Any
-    /// other report stays as it is.
+    /// Holds an agent's answer against what its step expects, and evaluates what the step makes of it; an attempt
+    /// fails whose answer it cannot be made of. Any other report stays as it is.
     ///
     /// # Errors
     /// When the store fails.
@@ -31,6 +32,9 @@ impl Driver {
             return Ok(report);
         };
         let planned = self.run.planned(at).position();
+        if let Some(why) = planner::mismatch(&plan.workflow.steps[planned], result) {
+            return self.unexpected(at, report, &why);
+        }
         if plan.workflow.steps[planned].outputs.is_none() {
             return Ok(report);
         }
@@ -55,6 +59,33 @@ impl Driver {
         self.reporter(at, attempt).unfit(&flight.intent, ErrorClass::Invalid, why)
     }
 
+    /// What an answer comes to that is not what the step expects: a failed attempt, or a question where the agent made
+    /// no Task for it.
+    fn unexpected(
+        &self,
+        at: StepIndex,
+        report: Report,
+        why: &str,
+    ) -> Result<Report, ExecutorError> {
+        let Some(flight) = self.run.at(at).flight() else { return Ok(report) };
+        let reporter = self.reporter(at, flight.attempt);
+        if let Some(message) = direct_message(&report) {
+            let asked = reporter.asked_back(message, self.task_at_work(at), why)?;
+            return Ok(Report { context: report.context, ..asked });
+        }
+        let agent = &flight.intent.agent;
+        let why = format!("the answer of agent `{agent}` is not what the step expects: {why}");
+        reporter.unfit(&flight.intent, ErrorClass::ExpectMismatch, why)
+    }
+
+    /// The Task of an attempt under way.
+    fn task_at_work(&self, at: StepIndex) -> Option<RemoteTask> {
+        match &self.run.at(at).phase {
+            Phase::Watching(_, task) | Phase::Answering(_, task) => Some(task.clone()),
+            _ => None,
+        }
+    }
+
     fn with_result(
         &self,
         result: StepResult,
@@ -62,6 +93,14 @@ impl Driver {
         let mut blobs = Vec::new();
         let body = body_of(&self.shared.account, &result, &mut blobs)?;
         Ok((body, blobs, Arc::new(result)))
+    }
+}
+
+/// The Message that an agent answered with instead of a Task.
+fn direct_message(report: &Report) -> Option<&Message> {
+    match &report.input {
+        Input::Succeeded { task: None, .. } => report.result.as_ref()?.message.as_ref(),
+        _ => None,
     }
 }
 

@@ -210,7 +210,7 @@ impl Driver {
 
     /// Task ids of the nearest ancestors on the same agent, those of all items of one; one that left no Task stands
     /// back for its own.
-    fn references(&self, at: StepIndex) -> Vec<String> {
+    pub(super) fn references(&self, at: StepIndex) -> Vec<String> {
         let mut ids = Vec::new();
         let mut open: Vec<usize> = self.plan.references[self.run.planned(at).position()].clone();
         let mut seen = std::collections::BTreeSet::new();

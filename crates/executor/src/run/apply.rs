@@ -50,7 +50,7 @@ impl Run {
             RunEvent::ArtifactChunked { .. } => (),
             RunEvent::AttemptReported { at, state, .. } => self.report(*at, *state),
             RunEvent::AttemptPaused { step, at, task, pause, .. } => {
-                self.pause(step, *at, task, pause);
+                self.pause(step, *at, task.as_ref(), pause);
             }
             RunEvent::AttemptUnpaused { step, at, .. } => self.unpause(step, *at),
             RunEvent::AttemptAnswered { step, at, turn, intent, .. } => {
@@ -197,7 +197,7 @@ impl Run {
         self.set_phase(index, phase);
     }
 
-    fn note_task(&mut self, step: &StepId, task: Option<&RemoteTask>) {
+    pub(super) fn note_task(&mut self, step: &StepId, task: Option<&RemoteTask>) {
         if let (Some(index), Some(task)) = (self.find(step), task) {
             self.steps[index.position()].task = Some(task.clone());
         }
@@ -212,7 +212,7 @@ impl Run {
             Phase::Watching(flight, task)
             | Phase::Answering(flight, task)
             | Phase::Answered(flight, task)
-            | Phase::Paused { flight, task, .. } => Some((flight, task)),
+            | Phase::Paused { flight, task: Some(task), .. } => Some((flight, task)),
             _ => None,
         };
         if let Some((flight, task)) = bound
@@ -283,11 +283,13 @@ impl Run {
         match self.at(index).phase.clone() {
             Phase::Sending(flight) => self.set_phase(index, canceling(flight, None)),
             Phase::Watching(flight, task)
-            | Phase::Paused { flight, task, .. }
+            | Phase::Paused { flight, task: Some(task), .. }
             | Phase::Answered(flight, task)
             | Phase::Answering(flight, task) => {
                 self.set_phase(index, canceling(flight, Some(task)));
             }
+            // Nothing is under way at the agent that has asked.
+            Phase::Paused { task: None, .. } => self.end_step(index, since, Settled::Canceled),
             Phase::BackingOff { .. } | Phase::Ready | Phase::Rendering
                 if self.at(index).attempts > 0 =>
             {

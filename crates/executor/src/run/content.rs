@@ -141,6 +141,9 @@ pub struct Pause {
     /// The agent's Message as ProtoJSON; absent when it says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Body>,
+    /// Why its direct Message is taken for a question: it is not what the step expects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mismatch: Option<String>,
 }
 
 impl Pause {

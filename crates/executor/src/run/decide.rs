@@ -215,7 +215,7 @@ impl Run {
             let is_bound = matches!(
                 found.phase,
                 Phase::Watching(..)
-                    | Phase::Paused { .. }
+                    | Phase::Paused { task: Some(_), .. }
                     | Phase::Answered(..)
                     | Phase::Answering(..)
             );

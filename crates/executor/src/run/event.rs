@@ -184,8 +184,9 @@ pub enum RunEvent {
         attempt: u32,
         /// When.
         at: Timestamp,
-        /// Where the answer goes.
-        task: RemoteTask,
+        /// Where the answer goes; absent for a direct Message, in whose context it goes on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
     },

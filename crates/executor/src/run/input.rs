@@ -84,8 +84,8 @@ pub enum Input {
         attempt: u32,
         /// Now.
         at: Timestamp,
-        /// Where the answer goes.
-        task: RemoteTask,
+        /// Where the answer goes; `None` for a direct Message.
+        task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
     },

@@ -82,7 +82,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
                 prop_assert!(intents.insert((step, *attempt)), "one intent per attempt");
                 newest.insert(step, *attempt);
             }
-            RunEvent::AttemptPaused { step, attempt, .. } => {
+            RunEvent::AttemptPaused { step, attempt, task: Some(_), .. } => {
                 bound_by_pause.insert((step, *attempt));
             }
             RunEvent::ArtifactChunked { step, attempt, .. } => {
@@ -177,6 +177,7 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => (1u32..4).prop_map(Fate::FailsThenBinds),
         1 => Just(Fate::TimesOutOnce),
         1 => (1u32..4).prop_map(Fate::Asks),
+        1 => (1u32..4).prop_map(Fate::AsksBack),
         1 => Just(Fate::WantsAuthorization),
         1 => Just(Fate::Fails),
         1 => Just(Fate::Computes),

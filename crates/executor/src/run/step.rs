@@ -18,13 +18,13 @@
 //! | `BackingOff` | its time has come | Ready |
 //! | Sending, Watching, Paused | `AttemptPaused` | Paused |
 //! | Paused | `AttemptUnpaused` | Watching |
-//! | Paused | `AttemptAnswered` | `Answered` |
+//! | Paused | `AttemptAnswered` | `Answered`; Sending where a Message has asked and not a Task |
 //! | `Answered` | a slot is free | Answering |
 //! | `Answered`, Answering | `AnswerDelivered` | Watching |
 //! | `Answered`, Answering | `AnswerRefused` | Paused |
-//! | Sending, Watching, Paused, `Answered`, Answering | the run halts | Canceling |
+//! | Sending, Watching, Paused, `Answered`, Answering | the run halts | Canceling; Settled where a Message has asked |
 //! | `BackingOff`, or Ready after an attempt | the run halts | Settled |
-//! | Sending, Watching, Paused, `Answered`, Answering | `StepCanceled` | Canceling |
+//! | Sending, Watching, Paused, `Answered`, Answering | `StepCanceled` | Canceling; Settled where a Message has asked |
 //! | Waiting, Ready, Rendering, `BackingOff`, Items | `StepCanceled` | Settled, and the items as above |
 //! | Canceling | `AttemptBound`, also in place of `AttemptPaused` | Canceling, with a Task to cancel |
 //! | Canceling | `AttemptCanceled` | Settled |
@@ -71,8 +71,8 @@ pub enum Phase {
     Paused {
         /// The attempt.
         flight: Flight,
-        /// The Task that asks.
-        task: RemoteTask,
+        /// The Task that asks; absent where the agent asked back by a direct Message.
+        task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
         /// Since when: the attempt's timeout stands still.

@@ -8,6 +8,7 @@ mod chunks;
 mod computed;
 mod context;
 mod each;
+mod expect;
 mod failing_store;
 mod follow;
 mod gates;

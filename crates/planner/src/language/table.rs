@@ -1,8 +1,9 @@
 //! The rows, but for those of inputs.
 
+use super::Keyword::Schema as JsonSchema;
 use super::Type::{
     AgentUrl, AnyOf, Artifacts, Cron, Declared, Duration, Expression, FileInput, Flag, Given,
-    Input, Integer, Items, Join, List, Literal, Mapping, MediaType, MediaTypes, Name,
+    Input, Integer, Items, Join, Keyword, List, Literal, Mapping, MediaType, MediaTypes, Name,
     NameOrMapping, Named, Names as NameList, Number, OneOf, Step as StepId, Steps, Template,
     TemplateMapping, TemplateMediaType, TemplateUrl, Text, TextOrList, Texts, TimeZone, Value,
     Values, Version, WorkflowName,
@@ -94,7 +95,7 @@ pub(super) static SCHEDULE: [Field; 3] = [
     Field::new("inputs", Given, "gives every input that has no default"),
 ];
 
-pub(super) static STEP: [Field; 14] = [
+pub(super) static STEP: [Field; 15] = [
     Field::new("agent", NameOrMapping(Place::Selector), "who is to do it")
         .otherwise("required, or `set`"),
     Field::new(
@@ -106,6 +107,11 @@ pub(super) static STEP: [Field; 14] = [
         "outputs",
         Values,
         "values that are made of the agent's answer, `this`, by name. An answer of which they cannot be made is a failed attempt, `invalid`",
+    ),
+    Field::new(
+        "expect",
+        Keyword(JsonSchema),
+        "a JSON Schema of the step's `data`, which the agent is told; an answer that does not fit is a failed attempt, `expect_mismatch`, see [Expected data](#expected-data)",
     ),
     Field::new("message", TextOrList(Place::Part), "what is sent: a text, or a list of Parts")
         .otherwise("the Parts of the Message that started the run"),

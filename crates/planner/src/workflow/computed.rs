@@ -13,7 +13,7 @@ const THIS: [&str; 1] = ["this"];
 /// The same of a step with `for_each`.
 const THIS_ITEM: [&str; 3] = ["this", ITEM[0], ITEM[1]];
 /// What a step that computes values has no use for.
-const OF_AGENTS: [&str; 4] = ["message", "retry", "timeout", "outputs"];
+const OF_AGENTS: [&str; 5] = ["message", "retry", "timeout", "outputs", "expect"];
 
 impl<'n> Checker<'_, 'n> {
     /// Reads `set`.

@@ -108,6 +108,7 @@ impl<'n> Checker<'_, 'n> {
         self.locals = &[];
         let set = self.set(fields, &what, &mut reads);
         let outputs = self.step_outputs(fields, &what, &mut reads);
+        let expect = self.expect(fields, &what);
         let mut all_reads = self.resolve(index, &needs, reads, edges);
         all_reads.extend(part_steps);
         all_reads.sort_unstable();
@@ -121,6 +122,7 @@ impl<'n> Checker<'_, 'n> {
             selector: if set.is_some() { selector } else { Some(selector?) },
             set,
             outputs,
+            expect,
             message,
             needs,
             reads: all_reads,

@@ -58,13 +58,18 @@ pub(super) fn paused(
     kind: PauseKind,
     turn: u32,
 ) -> Input {
-    Input::Paused {
-        task: task(&step, attempt),
-        step,
-        attempt,
-        at,
-        pause: Pause { kind, message_id: None, question: Some(body(&format!("question {turn}"))) },
-    }
+    Input::Paused { task: Some(task(&step, attempt)), step, attempt, at, pause: asks(kind, turn) }
+}
+
+/// The agent asks back by a direct Message.
+pub(super) fn asked_back(step: StepId, attempt: u32, at: Timestamp, turn: u32) -> Input {
+    let pause = Pause { mismatch: Some("no data".to_owned()), ..asks(PauseKind::Input, turn) };
+    Input::Paused { step, attempt, at, task: None, pause }
+}
+
+fn asks(kind: PauseKind, turn: u32) -> Pause {
+    let question = Some(body(&format!("question {turn}")));
+    Pause { kind, message_id: None, question, mismatch: None }
 }
 
 pub(super) fn failed(step: StepId, attempt: u32, at: Timestamp, class: ErrorClass) -> Input {

@@ -116,6 +116,7 @@ fn end_of(fate: Fate) -> StepState {
         | Fate::RefusesCallback
         | Fate::TimesOutOnce
         | Fate::Asks(_)
+        | Fate::AsksBack(_)
         | Fate::WantsAuthorization => StepState::Completed,
         Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
         Fate::FailsThenBinds(_) | Fate::Fails | Fate::CannotRender => StepState::Failed,

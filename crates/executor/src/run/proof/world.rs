@@ -7,7 +7,7 @@ use planner::{ErrorClass, OnError, RunIf, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
-    facts::{body, bound, chunked, error, failed, intent, paused, refusal, succeeded},
+    facts::{asked_back, body, bound, chunked, error, failed, intent, paused, refusal, succeeded},
     shape_of,
 };
 use crate::run::{Effect, Header, Input, PauseKind, Rendered, Run, RunEvent};
@@ -29,6 +29,8 @@ pub(super) enum Fate {
     TimesOutOnce,
     /// Asks so many questions before it completes.
     Asks(u32),
+    /// Asks so many questions back by direct Messages before it makes a Task.
+    AsksBack(u32),
     /// Waits for authorization, then goes on by itself or is told.
     WantsAuthorization,
     /// Fails for good.
@@ -171,7 +173,8 @@ impl World {
     /// How many agents may go on without being told.
     pub(super) fn self_starters(&self, run: &Run) -> usize {
         let fates = run.indices().map(|at| self.fate_at(run, at));
-        fates.filter(|fate| *fate == Fate::WantsAuthorization).count()
+        let is_one = |fate: &Fate| matches!(fate, Fate::WantsAuthorization | Fate::AsksBack(_));
+        fates.filter(is_one).count()
     }
 
     pub(super) fn shape(&self) -> Arc<Shape> {
@@ -296,8 +299,10 @@ impl World {
         let step = found.id.clone();
         let is_first =
             found.flight().is_some_and(|flight| flight.intent.message_id.ends_with("send"));
+        let turn = found.flight().map_or(0, |flight| flight.turn);
         match self.fate_at(run, index) {
             Fate::Answers => succeeded(step, attempt, at),
+            Fate::AsksBack(questions) if turn < questions => asked_back(step, attempt, at, turn),
             Fate::RefusesContext if is_first => Input::ContextRefused {
                 step,
                 attempt,
