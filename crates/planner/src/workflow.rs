@@ -28,6 +28,7 @@ mod inputs;
 mod limits;
 mod message;
 mod policy;
+mod rounds;
 mod schedule;
 mod schemas;
 mod selector;

@@ -21,6 +21,7 @@ mod pauses;
 mod policies;
 mod queue;
 mod recovery;
+mod rounds;
 mod scene;
 mod store_failures;
 mod timeouts;
