@@ -3,6 +3,7 @@
 use protocol::v1::{Part, part::Content};
 use serde_json::Value as Json;
 
+use crate::criteria::holds;
 use crate::result::StepResult;
 use crate::step::Step;
 
@@ -16,7 +17,7 @@ const SCHEMA_KEY: &str = "schema";
 /// Has the text Parts of a Message ask for the data that a step expects; the first Part where none is text. What a Part
 /// says already stays.
 pub fn ask_for_data(step: &Step, parts: &mut [Part]) {
-    let Some(expected) = &step.expect else { return };
+    let Some(expected) = &step.asks.expect else { return };
     let is_text = |part: &Part| matches!(part.content, Some(Content::Text(_)));
     let has_text = parts.iter().any(is_text);
     for (at, part) in parts.iter_mut().enumerate() {
@@ -31,13 +32,15 @@ pub fn ask_for_data(step: &Step, parts: &mut [Part]) {
 /// The media types that the agent of a step is told to answer with; none where any will do.
 #[must_use]
 pub fn accepted_output_modes(step: &Step) -> Vec<String> {
-    step.expect.iter().map(|_| JSON.to_owned()).collect()
+    let has_json = step.asks.accept.iter().any(|own| holds(own, JSON));
+    let json = step.asks.expect.iter().filter(|_| !has_json).map(|_| JSON.to_owned());
+    step.asks.accept.iter().cloned().chain(json).collect()
 }
 
 /// Why what an attempt yielded is not what its step expects; none when it is.
 #[must_use]
 pub fn mismatch(step: &Step, result: &StepResult) -> Option<String> {
-    let expected = step.expect.as_ref()?;
+    let expected = step.asks.expect.as_ref()?;
     match result.data() {
         Some(data) => {
             let mismatches = expected.mismatches(data);
@@ -81,6 +84,15 @@ mod tests {
         let mut parts = [data_part(json!(1)), data_part(json!(2))];
         ask_for_data(&step, &mut parts);
         assert_eq!(parts.each_ref().map(metadata), [Some(asks), None], "nothing else is text");
+    }
+
+    #[test]
+    fn what_is_expected_is_accepted_as_well() {
+        let modes = |fields: &str| accepted_output_modes(&step(fields));
+        assert_eq!(modes("timeout: 1s"), Vec::<String>::new());
+        assert_eq!(modes("expect: true"), [JSON]);
+        assert_eq!(modes("accept: [text/plain], expect: true"), ["text/plain", JSON]);
+        assert_eq!(modes("accept: ['application/*'], expect: true"), ["application/*"]);
     }
 
     #[test]

@@ -44,13 +44,13 @@ pub use modes::{accepted, is_accepted, media_type};
 pub use pass_through::PassThrough;
 pub use plan::{Binding, Lost, Plan};
 pub use references::MAX_REFERENCES;
-pub use render::{Origin, evaluate_outputs, render_message};
+pub use render::{Origin, evaluate_outputs, render_message, render_metadata};
 pub use result::{StepError, StepResult, StepState, Version};
 pub use schedule::{Occurrence, Schedule, Times};
 pub use schema::Schema;
 pub use scope::{Item, RunView, Scope};
 pub use step::{
-    ErrorClass, ForEach, Jitter, Join, MAX_ROUNDS, OnError, Repeat, Retry, RunIf, Selector, Step,
+    Asks, ErrorClass, ForEach, Jitter, Join, MAX_ROUNDS, Metadata, Named, OnError, Push, Repeat, Retry, RunIf, Selector, Step,
     item_id,
 };
 pub use template::{PartContent, PartTemplate, Template};

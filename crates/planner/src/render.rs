@@ -41,6 +41,20 @@ pub fn render_message(
     if parts.is_empty() { Err(nothing_to_send(workflow, step)) } else { Ok(parts) }
 }
 
+/// Makes the metadata of the Message a step sends, beside what Convoke itself puts there.
+///
+/// # Errors
+/// An expression fails, or gives no mapping.
+pub fn render_metadata(
+    workflow: &Workflow,
+    step: usize,
+    scope: &Scope,
+) -> Result<Map<String, Json>, ExpressionError> {
+    let Some(metadata) = &workflow.steps[step].asks.metadata else { return Ok(Map::new()) };
+    let renderer = Renderer { workflow, scope, context: Context::new(scope) };
+    renderer.mapping(&metadata.values, metadata.span)
+}
+
 /// Makes the artifacts of the run's own Task: one for each output, or those of the last steps when
 /// there are none.
 ///
@@ -184,13 +198,25 @@ impl Renderer<'_> {
             part.filename = self.text(filename)?;
         }
         let Some(metadata) = &template.metadata else { return Ok(()) };
-        let Json::Object(metadata) = self.value(metadata, template.span)? else {
-            let problem =
-                Diagnostic::error("expression::not-a-mapping", "`metadata` must give a mapping");
-            return Err(ExpressionError::new(&self.workflow.source, problem.at(template.span, "")));
-        };
+        let metadata = self.mapping(metadata, template.span)?;
         part.metadata.get_or_insert_default().0.extend(metadata);
         Ok(())
+    }
+
+    /// Metadata, at `span`.
+    fn mapping(
+        &self,
+        template: &Template,
+        span: Span,
+    ) -> Result<Map<String, Json>, ExpressionError> {
+        match self.value(template, span)? {
+            Json::Object(mapping) => Ok(mapping),
+            _ => {
+                let message = "`metadata` must give a mapping";
+                let problem = Diagnostic::error("expression::not-a-mapping", message);
+                Err(ExpressionError::new(&self.workflow.source, problem.at(span, "")))
+            }
+        }
     }
 
     fn output(&self, output: &Output) -> Result<v1::Artifact, ExpressionError> {

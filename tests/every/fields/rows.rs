@@ -34,7 +34,7 @@ examples: [An example]
 steps: {a: {agent: it}}
 ";
 
-pub(super) static ROWS: [Row; 55] = [
+pub(super) static ROWS: [Row; 59] = [
     Row {
         field: "workflow.convoke",
         act: Act::Plan,
@@ -198,6 +198,32 @@ pub(super) static ROWS: [Row; 55] = [
         shows: |seen| {
             seen.step("a")["error"].as_str().is_some_and(|it| it.contains("no data Part"))
         },
+    },
+    Row {
+        field: "step.accept",
+        act: Act::Plan,
+        file: "steps: {a: {agent: it, accept: [image/png]}}",
+        shows: |seen| seen.done.stderr.contains("gives none of `image/png`, only `text/plain`"),
+    },
+    Row {
+        field: "step.metadata",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: hi, metadata: {k: \"${{ run.workflow }}\"}}}",
+        shows: |seen| seen.sent.last().is_some_and(|sent| sent["metadata"]["k"] == "w"),
+    },
+    Row {
+        field: "step.references",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: hi}, b: {agent: it, message: hi, needs: [a]}, c: {agent: it, message: hi, needs: [b], references: [a]}}",
+        shows: |seen| {
+            seen.sent.last().is_some_and(|sent| sent["referenceTaskIds"] == json!(["t0"]))
+        },
+    },
+    Row {
+        field: "step.push",
+        act: Act::Plan,
+        file: "steps: {a: {agent: it, push: never}}",
+        shows: |seen| seen.step("a")["push"] == "never",
     },
     Row {
         field: "step.for_each",

@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use planner::{
-    Binding, ErrorClass, ExpressionError, MAX_REFERENCES, Plan, RunView, Scope, StepError,
+    Binding, ErrorClass, ExpressionError, MAX_REFERENCES, Plan, Push, RunView, Scope, StepError,
     StepResult, StepState,
 };
 use protocol::{
-    model::metadata,
+    model::metadata::{self, ATTEMPT},
     v1::{Message, Part},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use store::Write;
 
 use super::Driver;
@@ -41,8 +41,11 @@ impl Driver {
         let Some(binding) = &plan.bindings[planned] else {
             return self.computed(at, planner::evaluate_set(&plan.workflow, planned, &scope));
         };
-        match planner::render_message(&plan.workflow, planned, &scope) {
-            Ok(parts) => match self.intend(at, binding, parts).await {
+        let built = planner::render_message(&plan.workflow, planned, &scope).and_then(|parts| {
+            Ok((parts, planner::render_metadata(&plan.workflow, planned, &scope)?))
+        });
+        match built {
+            Ok((parts, metadata)) => match self.intend(at, binding, parts, metadata).await {
                 Err(error @ ExecutorError::TooLarge { .. }) => {
                     let agent = &binding.agent;
                     self.cannot_render(
@@ -168,16 +171,19 @@ impl Driver {
         at: StepIndex,
         binding: &Binding,
         parts: Vec<Part>,
+        metadata: Map<String, Value>,
     ) -> Result<Report, ExecutorError> {
         let attempt = self.run.at(at).attempts + 1;
         let step = self.run.at(at).id.clone();
         let id = message_id(&self.id, step.as_str(), attempt, Purpose::Send);
-        let mut message = self
-            .spoken(parts, binding)
-            .await?
+        let mut message = self.spoken(parts, binding).await?;
+        if !metadata.is_empty() {
+            message.metadata.get_or_insert_default().0.extend(metadata);
+        }
+        let mut message = message
             .with_id(id.as_str())
             .with_context(self.contexts.offer(&binding.agent))
-            .with_metadata(metadata::ATTEMPT, id.as_str());
+            .with_metadata(ATTEMPT, id.as_str());
         message = self.with_origin(message);
         message.reference_task_ids.extend(self.references(at));
         let mut blobs: Vec<Write> = Vec::new();
@@ -189,15 +195,16 @@ impl Driver {
             fallbacks,
             streaming: binding.streaming,
             message: body_of(&self.shared.account, &message, &mut blobs)?,
-            callback: self.callback_for(binding),
+            callback: self.callback_for(at, binding),
         };
         let report = self.rendered(at, Rendered::Send(Arc::new(intent)));
         Ok(Report { blobs, message: Some(Arc::new(message)), ..report })
     }
 
-    /// A callback for an agent that sends notifications and has to be polled.
-    fn callback_for(&self, binding: &Binding) -> Option<Callback> {
-        let is_of_use = binding.push && !binding.streaming;
+    /// A callback for an agent that sends notifications and has to be polled, where the step lets it.
+    fn callback_for(&self, at: StepIndex, binding: &Binding) -> Option<Callback> {
+        let step = &self.plan.workflow.steps[self.run.planned(at).position()];
+        let is_of_use = binding.push && !binding.streaming && step.asks.push == Push::Auto;
         self.shared.callbacks.as_ref().filter(|_| is_of_use).map(Callbacks::draw)
     }
 

@@ -1,6 +1,7 @@
 //! Whole runs in one process: a real store in a temporary folder, real agents on loopback.
 
 mod agent;
+mod asks;
 mod bodies;
 mod budget;
 mod cancel;

@@ -95,7 +95,7 @@ pub(super) static SCHEDULE: [Field; 3] = [
     Field::new("inputs", Given, "gives every input that has no default"),
 ];
 
-pub(super) static STEP: [Field; 16] = [
+pub(super) static STEP: [Field; 20] = [
     Field::new("agent", NameOrMapping(Place::Selector), "who is to do it")
         .otherwise("required, or `set`"),
     Field::new(
@@ -113,6 +113,24 @@ pub(super) static STEP: [Field; 16] = [
         Keyword(JsonSchema),
         "a JSON Schema of the step's `data`, which the agent is told; an answer that does not fit is a failed attempt, `expect_mismatch`, see [Expected data](#expected-data)",
     ),
+    Field::new(
+        "accept",
+        MediaTypes,
+        "media types that the answer may have, or ranges such as `image/*`: agents that say they give none of them are not bound, and the one that is bound is told",
+    ),
+    Field::new("metadata", TemplateMapping, "metadata of the Message"),
+    Field::new(
+        "references",
+        Steps,
+        "the steps whose Tasks the Message refers to, see [Messages](#messages). Each is waited for",
+    )
+    .otherwise("the nearest steps before it that the same agent served"),
+    Field::new(
+        "push",
+        OneOf(words::push),
+        "`never`: the agent is not asked to [call us back](operations.md#notifications-of-agents). `auto`: it is where that is of use",
+    )
+    .default("auto"),
     Field::new("message", TextOrList(Place::Part), "what is sent: a text, or a list of Parts")
         .otherwise("the Parts of the Message that started the run"),
     Field::new(

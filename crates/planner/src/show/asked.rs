@@ -2,18 +2,41 @@
 
 use serde_json::{Value as Json, json};
 
-use super::shown;
-use crate::step::Step;
+use super::{names, shown};
+use crate::step::{Push, Step};
 
 /// One line for each thing that is asked.
 pub(super) fn lines(step: &Step) -> Vec<String> {
-    let expects = step.expect.iter();
-    expects.map(|expected| format!("  expects    {}", shown(&expected.json.to_string()))).collect()
+    let mut lines = Vec::new();
+    if !step.asks.accept.is_empty() {
+        lines.push(format!("  accepts    {}", step.asks.accept.join(", ")));
+    }
+    if let Some(expected) = &step.asks.expect {
+        lines.push(format!("  expects    {}", shown(&expected.json.to_string())));
+    }
+    if let Some(metadata) = &step.asks.metadata {
+        let names = names(Some(&metadata.values)).unwrap_or_default();
+        let names = if names.is_empty() { "computed".to_owned() } else { names.join(", ") };
+        lines.push(format!("  metadata   {names}"));
+    }
+    if step.asks.push == Push::Never {
+        lines.push("  push       never".to_owned());
+    }
+    lines
 }
 
 /// The same for programs.
 pub(super) fn add(step: &Step, to: &mut Json) {
-    if let Some(expected) = &step.expect {
+    if let Some(expected) = &step.asks.expect {
         to["expect"] = json!(expected.json);
+    }
+    if !step.asks.accept.is_empty() {
+        to["accept"] = json!(step.asks.accept);
+    }
+    if let Some(metadata) = &step.asks.metadata {
+        to["metadata"] = json!(names(Some(&metadata.values)).unwrap_or_default());
+    }
+    if step.asks.push == Push::Never {
+        to["push"] = "never".into();
     }
 }

@@ -8,7 +8,18 @@ use super::values::{Reading, locals};
 use crate::template::Template;
 
 /// What a step that computes values has no use for.
-const OF_AGENTS: [&str; 6] = ["message", "retry", "timeout", "outputs", "expect", "repeat"];
+const OF_AGENTS: [&str; 10] = [
+    "message",
+    "retry",
+    "timeout",
+    "outputs",
+    "expect",
+    "repeat",
+    "accept",
+    "metadata",
+    "references",
+    "push",
+];
 
 impl<'n> Checker<'_, 'n> {
     /// Reads `set`.

@@ -107,7 +107,7 @@ impl<'n> Checker<'_, 'n> {
         self.locals = &[];
         let set = self.set(fields, &what, &mut reads);
         let outputs = self.step_outputs(fields, &what, &mut reads);
-        let expect = self.expect(fields, &what);
+        let asks = self.asks(index, fields, &what, &mut reads, edges);
         let repeat = self.repeat(fields, &what, &mut reads);
         let mut all_reads = self.resolve(index, &needs, reads, edges);
         all_reads.extend(part_steps);
@@ -122,7 +122,7 @@ impl<'n> Checker<'_, 'n> {
             selector: if set.is_some() { selector } else { Some(selector?) },
             set,
             outputs,
-            expect,
+            asks,
             message,
             needs,
             reads: all_reads,
