@@ -33,6 +33,7 @@ mod plans;
 mod pushes;
 mod records;
 mod remote;
+mod reusing;
 mod running;
 mod sending;
 mod serve;

@@ -46,6 +46,9 @@ pub(crate) struct Line<'a> {
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// The run in which a result was made that a step takes over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reused_from: Option<&'a executor::RunId>,
     /// When a failed attempt is followed by another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_at: Option<Timestamp>,
@@ -86,6 +89,9 @@ fn about(event: &RunEvent) -> Line<'_> {
             Line { failed: Some(*failed), ..of_run("step_gathered", *at) }
         }
         RunEvent::StepComputed { at, .. } => of_run("step_computed", *at),
+        RunEvent::StepReused { at, from, .. } => {
+            Line { reused_from: Some(&from.run), ..of_run("step_reused", *at) }
+        }
         RunEvent::StepFailed { at, error, .. } => {
             Line { error: Some(error.message.clone()), ..of_run("step_failed", *at) }
         }
@@ -212,7 +218,7 @@ mod tests {
 
     use executor::{
         Body, Json,
-        run::{Intent, Pause, Refusal, RunError, SkipReason, StepId},
+        run::{Intent, Pause, Refusal, Reuse, RunError, SkipReason, StepId},
     };
     use planner::{ErrorClass, StepError};
     use protocol::{card::Binding, client::Interface};
@@ -228,6 +234,11 @@ mod tests {
 
     fn body() -> Body {
         Body::Inline(Json::of(&json!({"secret": "body"})).expect("JSON"))
+    }
+
+    fn from() -> Box<Reuse> {
+        let run = "0198c0de-7a11-7000-8000-000000000000".parse().expect("a run id");
+        Box::new(Reuse { run, at: AT, agent: None })
     }
 
     fn error() -> StepError {
@@ -363,6 +374,7 @@ mod tests {
             RunEvent::BudgetSpent { at, step: step() },
             RunEvent::StepCanceled { step: step(), at, by: step() },
             RunEvent::StepComputed { step: step(), at, result: body() },
+            RunEvent::StepReused { step: step(), at, result: body(), from: from() },
             RunEvent::StepExpanded { step: step(), at, items: body(), count: 2 },
             RunEvent::StepGathered { step: step(), at, failed: 1 },
             RunEvent::AttemptStarted { step: step(), attempt, at, intent: Arc::clone(&intent) },

@@ -101,6 +101,7 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
             format!("failed: {}", clean(&error.message))
         }
         RunEvent::StepComputed { .. } => "computed".to_owned(),
+        RunEvent::StepReused { from, .. } => format!("has its result of run {}", from.run),
         RunEvent::StepFailed { error, .. } => format!("failed: {}", clean(&error.message)),
         RunEvent::StepCompleted { step, attempt, .. } => completed(recorded, step, *attempt),
         RunEvent::AttemptCanceled { confirmed: true, .. } => "canceled".to_owned(),

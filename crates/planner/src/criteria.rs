@@ -111,11 +111,10 @@ impl Criteria {
             let missing = wanted.iter().filter(|mode| !own.iter().any(|own| holds(own, mode)));
             lacks.extend(missing.map(|mode| format!("does not {verb} `{mode}`")));
         }
-        lacks.extend(self.gives_nothing_accepted(card));
     }
 
     /// What an agent gives, none of which is accepted. One that does not say what it gives may give anything.
-    fn gives_nothing_accepted(&self, card: &AgentCard) -> Option<String> {
+    pub(crate) fn gives_nothing_accepted(&self, card: &AgentCard) -> Option<String> {
         let given = self.gives(card);
         let is_accepted = |own: &&String| {
             self.accept.iter().any(|accepted| holds(own, accepted) || holds(accepted, own))
@@ -197,6 +196,7 @@ impl<'a> Wanted<'a> {
         let Criteria { requires, signed, .. } = self.asked;
         let mut lacks = Vec::new();
         self.asked.add_lacking_modes(&agent.card, &mut lacks);
+        lacks.extend(self.asked.gives_nothing_accepted(&agent.card));
         let undeclared = requires.iter().filter(|wanted| !declares(&agent.card, wanted));
         lacks.extend(undeclared.map(|wanted| format!("does not declare `{wanted}`")));
         if *signed && agent.signed != Signed::Trusted {

@@ -23,6 +23,7 @@ mod plan;
 mod references;
 mod render;
 mod result;
+mod reuse;
 mod schedule;
 mod schema;
 mod scope;
@@ -46,12 +47,13 @@ pub use plan::{Binding, Lost, Plan};
 pub use references::MAX_REFERENCES;
 pub use render::{Origin, evaluate_outputs, render_message, render_metadata};
 pub use result::{StepError, StepResult, StepState, Version};
+pub use reuse::{Cache, evaluate_cache_key};
 pub use schedule::{Occurrence, Schedule, Times};
 pub use schema::Schema;
 pub use scope::{Item, RunView, Scope};
 pub use step::{
-    Asks, ErrorClass, ForEach, Jitter, Join, MAX_ROUNDS, Metadata, Named, OnError, Push, Repeat, Retry, RunIf, Selector, Step,
-    item_id,
+    Asks, ErrorClass, ForEach, Jitter, Join, MAX_ROUNDS, Metadata, Named, OnError, Push, Repeat,
+    Retry, RunIf, Selector, Step, item_id,
 };
 pub use template::{PartContent, PartTemplate, Template};
 pub use turn::{

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::criteria::Criteria;
 use crate::expression::Expression;
+use crate::reuse::Cache;
 use crate::schema::Schema;
 use crate::template::{PartTemplate, Template};
 
@@ -44,6 +45,9 @@ pub struct Step {
     /// The list for each item of which it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_each: Option<ForEach>,
+    /// Whether it may have the result of an equal step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Cache>,
     /// How many of its dependencies it waits for.
     #[serde(default, skip_serializing_if = "Join::is_all")]
     pub join: Join,

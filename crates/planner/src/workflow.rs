@@ -28,6 +28,7 @@ mod inputs;
 mod limits;
 mod message;
 mod policy;
+mod reuse;
 mod rounds;
 mod schedule;
 mod schemas;

@@ -245,6 +245,7 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::StepCompleted { .. }
         | RunEvent::RoundEnded { .. }
         | RunEvent::StepComputed { .. }
+        | RunEvent::StepReused { .. }
         | RunEvent::StepFailed { .. }
         | RunEvent::AttemptCanceled { .. }
         | RunEvent::CancelRequested { .. }

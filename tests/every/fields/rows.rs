@@ -26,6 +26,10 @@ steps:
   b: {agent: it, message: b, needs: [a]}
 ";
 
+/// Sends another Message in each run.
+const CACHED: &str =
+    "steps: {a: {agent: it, message: '${{ run.id }}', cache: {ttl: 1h, key: run.workflow}}}";
+
 const SERVED: &str = "
 title: The title
 description: What it does.
@@ -34,7 +38,7 @@ examples: [An example]
 steps: {a: {agent: it}}
 ";
 
-pub(super) static ROWS: [Row; 59] = [
+pub(super) static ROWS: [Row; 62] = [
     Row {
         field: "workflow.convoke",
         act: Act::Plan,
@@ -225,6 +229,14 @@ pub(super) static ROWS: [Row; 59] = [
         file: "steps: {a: {agent: it, push: never}}",
         shows: |seen| seen.step("a")["push"] == "never",
     },
+    Row { field: "step.cache", act: Act::Twice, file: CACHED, shows: |seen| seen.sent.len() == 1 },
+    Row {
+        field: "cache.ttl",
+        act: Act::Plan,
+        file: CACHED,
+        shows: |seen| seen.step("a")["cache"]["ttl_seconds"] == 3600.0,
+    },
+    Row { field: "cache.key", act: Act::Twice, file: CACHED, shows: |seen| seen.sent.len() == 1 },
     Row {
         field: "step.for_each",
         act: Act::Run(&[]),

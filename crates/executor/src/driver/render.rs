@@ -32,7 +32,7 @@ impl Driver {
         let is_begun = self.run.at(at).attempts > 0;
         if !is_begun
             && self.run.at(at).item_of.is_none()
-            && let Some(report) = self.begin_step(at, &plan, &scope)?
+            && let Some(report) = self.begin_step(at, &plan, &scope).await?
         {
             return Ok(report);
         }
@@ -59,9 +59,10 @@ impl Driver {
         }
     }
 
-    /// Evaluates `when`, then `for_each`; nothing when the step simply runs.
-    fn begin_step(
-        &self,
+    /// Evaluates `when`, looks whether an equal step has a result, evaluates `for_each`; nothing when the step simply
+    /// runs.
+    async fn begin_step(
+        &mut self,
         at: StepIndex,
         plan: &Plan,
         scope: &Scope,
@@ -74,10 +75,13 @@ impl Driver {
                 let condition = condition.map(|it| it.source().to_owned()).unwrap_or_default();
                 self.rendered(at, Rendered::Skip { condition })
             }
-            Ok(false) => match planner::evaluate_items(workflow, step, scope) {
-                Ok(None) => return Ok(None),
-                Ok(Some(items)) => self.expanded(at, &items)?,
-                Err(error) => self.cannot_render(at, &error.to_string())?,
+            Ok(false) => match self.reused(at, plan, scope).await? {
+                Some(reused) => reused,
+                None => match planner::evaluate_items(workflow, step, scope) {
+                    Ok(None) => return Ok(None),
+                    Ok(Some(items)) => self.expanded(at, &items)?,
+                    Err(error) => self.cannot_render(at, &error.to_string())?,
+                },
             },
             Err(error) => self.cannot_render(at, &error.to_string())?,
         };
@@ -247,7 +251,7 @@ impl Driver {
         ids.into_iter().map(|(_, _, id)| id).take(MAX_REFERENCES).collect()
     }
 
-    fn cannot_render(&self, at: StepIndex, why: &str) -> Result<Report, ExecutorError> {
+    pub(super) fn cannot_render(&self, at: StepIndex, why: &str) -> Result<Report, ExecutorError> {
         let error = StepError {
             step: self.run.at(at).id.to_string(),
             class: ErrorClass::Invalid,
@@ -262,7 +266,7 @@ impl Driver {
         Ok(Report { blobs, result: Some(Arc::new(result)), ..report })
     }
 
-    fn rendered(&self, at: StepIndex, rendered: Rendered) -> Report {
+    pub(super) fn rendered(&self, at: StepIndex, rendered: Rendered) -> Report {
         let step: StepId = self.run.at(at).id.clone();
         Report::of(Input::Rendered { step, at: Timestamp::now(), rendered })
     }

@@ -8,7 +8,7 @@ use protocol::client::Interface;
 use serde::{Deserialize, Serialize};
 
 use super::StepId;
-use crate::{body::Body, callback::Callback};
+use crate::{RunId, body::Body, callback::Callback};
 
 /// What follows a failed attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -181,6 +181,18 @@ pub enum PauseKind {
     Input,
     /// AUTH_REQUIRED: somebody has to authorize the agent elsewhere; it may go on without a word to us.
     Auth,
+}
+
+/// Where a result was made that a step takes over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reuse {
+    /// The run.
+    pub run: RunId,
+    /// When the step completed there.
+    pub at: Timestamp,
+    /// The agent that served it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 /// Why a step does not run.

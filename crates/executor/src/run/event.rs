@@ -11,7 +11,8 @@ use protocol::v1::TaskState;
 use serde::{Deserialize, Serialize};
 
 use super::content::{
-    Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask, SkipReason,
+    Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask, Reuse,
+    SkipReason,
 };
 use super::refusal::Refusal;
 use crate::body::Body;
@@ -292,6 +293,17 @@ pub enum RunEvent {
         at: Timestamp,
         /// A [`planner::StepResult`].
         result: Body,
+    },
+    /// The step has the result of an equal one that completed in another run, and asks nobody.
+    StepReused {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// A [`planner::StepResult`].
+        result: Body,
+        /// Where it comes from.
+        from: Box<Reuse>,
     },
     /// The step has failed for good without an attempt: its templates cannot be evaluated.
     StepFailed {

@@ -110,6 +110,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
             | RunEvent::StepSkipped { step, .. }
             | RunEvent::StepGathered { step, .. }
             | RunEvent::StepComputed { step, .. }
+            | RunEvent::StepReused { step, .. }
             | RunEvent::StepFailed { step, .. } => {
                 prop_assert!(settled.insert(step), "{step} settles once");
                 prop_assert!(!called_off.contains(step), "{step} is not needed");
@@ -193,6 +194,7 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => (1u32..4).prop_map(Fate::NeverConverges),
         1 => Just(Fate::Fails),
         1 => Just(Fate::Computes),
+        1 => Just(Fate::Reuses),
         1 => Just(Fate::CannotRender),
         1 => Just(Fate::IsSkipped),
     ]

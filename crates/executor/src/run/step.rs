@@ -6,7 +6,7 @@
 //! | Waiting | `StepSkipped`, when a dependency says so, or too few can still complete | Settled |
 //! | Ready | a slot is free | Rendering |
 //! | Ready, Rendering, `BackingOff` | `AttemptStarted` | Sending |
-//! | Ready, Rendering | `StepSkipped`, `StepFailed`, `StepComputed` | Settled |
+//! | Ready, Rendering | `StepSkipped`, `StepFailed`, `StepComputed`, `StepReused` | Settled |
 //! | Ready, Rendering | `StepExpanded` | Items: one more step for each of them, which begins as Ready or Waiting |
 //! | Items | `StepGathered`, once all of them are settled | Settled |
 //! | Items | the run halts | Settled |
@@ -37,7 +37,8 @@ use jiff::{SignedDuration, Timestamp};
 use planner::{StepError, StepState};
 
 use super::{
-    Effect, Intent, Items, Pause, PauseKind, RemoteTask, Round, SkipReason, StepId, StepIndex,
+    Effect, Intent, Items, Pause, PauseKind, RemoteTask, Reuse, Round, SkipReason, StepId,
+    StepIndex,
 };
 use crate::body::Body;
 
@@ -153,6 +154,8 @@ pub struct Step {
     pub agent: Option<String>,
     /// The Task of its newest attempt that had one.
     pub task: Option<RemoteTask>,
+    /// Where its result comes from, when that is another run.
+    pub reused: Option<Box<Reuse>>,
     /// The last round that was not good enough.
     pub round: Option<Box<Round>>,
 }
@@ -172,6 +175,7 @@ impl Step {
             settled_at: None,
             agent: None,
             task: None,
+            reused: None,
             round: None,
         }
     }

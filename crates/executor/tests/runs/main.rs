@@ -22,6 +22,7 @@ mod pauses;
 mod policies;
 mod queue;
 mod recovery;
+mod reuse;
 mod rounds;
 mod scene;
 mod store_failures;

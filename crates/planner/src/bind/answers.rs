@@ -21,10 +21,10 @@ impl Binder<'_> {
         let Some(agent) = self.bound(binding) else { return true };
         let card = agent.card.clone();
         let asked = Criteria { accept: step.asks.accept.clone(), ..Criteria::default() };
-        if let Some(why) = asked.lacks(agent).into_iter().next() {
+        if let Some(why) = asked.gives_nothing_accepted(&card) {
             let message = format!("`{}` {why}", binding.agent);
             let help = "accept what it gives, or let another agent do the step".to_owned();
-            self.no_agent(step, &asked.to_string(), &Problem { message, help });
+            self.no_agent(step, &asked.to_string(), &Problem::new(message, help));
             return false;
         }
         let skill = match selector {

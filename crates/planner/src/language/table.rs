@@ -95,7 +95,7 @@ pub(super) static SCHEDULE: [Field; 3] = [
     Field::new("inputs", Given, "gives every input that has no default"),
 ];
 
-pub(super) static STEP: [Field; 20] = [
+pub(super) static STEP: [Field; 21] = [
     Field::new("agent", NameOrMapping(Place::Selector), "who is to do it")
         .otherwise("required, or `set`"),
     Field::new(
@@ -160,6 +160,11 @@ pub(super) static STEP: [Field; 20] = [
         "when",
         Expression,
         "must be true or false, evaluated once, after the dependencies; false skips the step. A skip is no failure and does not spread",
+    ),
+    Field::new(
+        "cache",
+        Mapping(Place::Cache),
+        "takes the result of an equal step that completed lately instead of asking the agent, see [Reuse](#reuse)",
     ),
     Field::new(
         "for_each",
@@ -276,6 +281,13 @@ pub(super) static BACKOFF: [Field; 4] = [
         "`full`: any time up to the wait, so that many steps do not come back at once. `none`: the wait itself",
     )
     .default("full"),
+];
+
+pub(super) static CACHE: [Field; 2] = [
+    Field::new("ttl", Duration, "how long a result may be reused, from its completion on")
+        .required(),
+    Field::new("key", Expression, "what equal steps have in common; it does not see `item`")
+        .otherwise("all that the step sends"),
 ];
 
 pub(super) static PART: [Field; 9] = [

@@ -3,7 +3,9 @@
 use serde_json::{Value as Json, json};
 
 use super::{names, shown};
+use crate::expression::Expression;
 use crate::step::{Push, Step};
+use crate::workflow::duration;
 
 /// One line for each thing that is asked.
 pub(super) fn lines(step: &Step) -> Vec<String> {
@@ -18,6 +20,11 @@ pub(super) fn lines(step: &Step) -> Vec<String> {
         let names = names(Some(&metadata.values)).unwrap_or_default();
         let names = if names.is_empty() { "computed".to_owned() } else { names.join(", ") };
         lines.push(format!("  metadata   {names}"));
+    }
+    if let Some(cache) = &step.cache {
+        let key = cache.key.as_ref().map(|key| format!(" of the same {}", shown(key.source())));
+        let ttl = duration::show(cache.ttl);
+        lines.push(format!("  reuses     results{}, for {ttl}", key.unwrap_or_default()));
     }
     if step.asks.push == Push::Never {
         lines.push("  push       never".to_owned());
@@ -35,6 +42,12 @@ pub(super) fn add(step: &Step, to: &mut Json) {
     }
     if let Some(metadata) = &step.asks.metadata {
         to["metadata"] = json!(names(Some(&metadata.values)).unwrap_or_default());
+    }
+    if let Some(cache) = &step.cache {
+        to["cache"] = json!({
+            "ttl_seconds": cache.ttl.as_secs_f64(),
+            "key": cache.key.as_ref().map(Expression::source),
+        });
     }
     if step.asks.push == Push::Never {
         to["push"] = "never".into();

@@ -1,6 +1,6 @@
 //! What goes along with a step's Message, and what is asked of the answer.
 
-use document::{Node, Value};
+use document::Node;
 
 use super::Checker;
 use super::decoder::Fields;
@@ -41,10 +41,6 @@ impl<'n> Checker<'_, 'n> {
     fn accept(&mut self, fields: Fields<'n>, what: &str) -> Vec<String> {
         let Some(node) = fields.get("accept") else { return Vec::new() };
         let what = format!("`accept` of {what}");
-        if matches!(&node.value, Value::Sequence(items) if items.is_empty()) {
-            let message = format!("{what} names no media types");
-            self.decoder.invalid(node.span, message, "name one, or take the key away: any will do");
-        }
         let items = self.decoder.strings(node, &what);
         items.into_iter().filter_map(|(_, item)| self.decoder.media_type(item, &what)).collect()
     }
@@ -64,7 +60,8 @@ impl<'n> Checker<'_, 'n> {
         let entries = node.as_mapping().unwrap_or_default();
         if let Some(entry) = entries.iter().find(|entry| entry.key.starts_with(OURS)) {
             let message = format!("`{}` in `metadata` of {what} is not free", entry.key);
-            let help = "what begins with `urn:convoke:` is put there by Convoke: choose another key";
+            let help =
+                "what begins with `urn:convoke:` is put there by Convoke: choose another key";
             self.decoder.invalid(entry.key_span, message, help);
         }
         let values = self.template(node, "metadata", reads)?;

@@ -8,7 +8,7 @@ use super::values::{Reading, locals};
 use crate::template::Template;
 
 /// What a step that computes values has no use for.
-const OF_AGENTS: [&str; 10] = [
+const OF_AGENTS: [&str; 11] = [
     "message",
     "retry",
     "timeout",
@@ -19,6 +19,7 @@ const OF_AGENTS: [&str; 10] = [
     "metadata",
     "references",
     "push",
+    "cache",
 ];
 
 impl<'n> Checker<'_, 'n> {

@@ -97,6 +97,7 @@ impl<'n> Checker<'_, 'n> {
             .map(|node| self.needs(index, node, &what, edges))
             .unwrap_or_default();
         let when = fields.get("when").and_then(|node| self.bare(node, "when", &mut reads));
+        let cache = self.cache(fields, &what, &mut reads);
         let for_each = self.for_each(fields, &what, &mut reads);
         let mut part_steps = Vec::new();
         self.locals = locals(fields, fields.get("repeat").is_some());
@@ -127,6 +128,7 @@ impl<'n> Checker<'_, 'n> {
             needs,
             reads: all_reads,
             when,
+            cache,
             for_each,
             join: gate.join,
             run_if: gate.run_if,

@@ -9,8 +9,8 @@ use protocol::{card::Binding, client::Interface};
 use crate::{
     body::{Body, Json},
     run::{
-        Chunk, Failure, Input, Intent, NextRound, Pause, PauseKind, Refusal, RemoteTask, StepId,
-        StepIndex, Wait,
+        Chunk, Failure, Input, Intent, NextRound, Pause, PauseKind, Refusal, RemoteTask, Reuse,
+        StepId, StepIndex, Wait,
     },
 };
 
@@ -106,6 +106,11 @@ pub(super) fn task(step: &StepId, attempt: u32) -> RemoteTask {
         context_id: "c".to_owned(),
         interface: None,
     }
+}
+
+pub(super) fn reuse() -> Box<Reuse> {
+    let run = "0198c0de-7a11-7000-8000-000000000000".parse().expect("a run id");
+    Box::new(Reuse { run, at: Timestamp::UNIX_EPOCH, agent: Some("a".to_owned()) })
 }
 
 pub(super) fn refusal() -> Box<Refusal> {

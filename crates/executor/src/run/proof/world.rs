@@ -8,8 +8,8 @@ use planner::{ErrorClass, OnError, RunIf, StepState};
 use super::{
     Shape, StepId, StepIndex,
     facts::{
-        asked_back, body, bound, chunked, error, failed, intent, paused, refusal, round_ended,
-        succeeded,
+        asked_back, body, bound, chunked, error, failed, intent, paused, refusal, reuse,
+        round_ended, succeeded,
     },
     shape_of,
 };
@@ -44,6 +44,8 @@ pub(super) enum Fate {
     Fails,
     /// Asks no agent.
     Computes,
+    /// An equal step of another run has a result; its items do as the next fate says.
+    Reuses,
     /// Its templates cannot be evaluated.
     CannotRender,
     /// `when` is false.
@@ -167,7 +169,7 @@ impl World {
         let at = step.position() + item.unwrap_or_default() as usize;
         match self.fates[at % self.fates.len()] {
             // Nobody asks again for an item whether it runs.
-            Fate::IsSkipped if item.is_some() => Fate::Answers,
+            Fate::IsSkipped | Fate::Reuses if item.is_some() => Fate::Answers,
             fate => fate,
         }
     }
@@ -294,6 +296,9 @@ impl World {
                 error: error(ErrorClass::Invalid, 0),
                 result: body("cannot render"),
             },
+            (Fate::Reuses, _) if found.item_of.is_none() => {
+                Rendered::Reused { result: body("reused"), from: reuse() }
+            }
             (_, Some(count)) => Rendered::Expand { items: body("items"), count },
             (Fate::Computes, None) => Rendered::Computed { result: body("computed") },
             _ => Rendered::Send(intent(index, found.attempts + 1, "send")),
