@@ -30,6 +30,7 @@ mod kill;
 mod older;
 mod pauses;
 mod plans;
+mod policies;
 mod pushes;
 mod records;
 mod remote;
