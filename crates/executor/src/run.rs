@@ -38,7 +38,7 @@ use self::pause::Clock;
 pub use self::{
     content::{
         Chosen, Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, PauseKind,
-        RemoteTask, RunError, SkipReason,
+        RemoteTask, Reuse, RunError, SkipReason,
     },
     deadline::Limit,
     effect::{Effect, Effects},

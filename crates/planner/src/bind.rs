@@ -21,10 +21,11 @@ use registry::{Agent, Curation, Index, Tier};
 use crate::criteria::{Criteria, Preference};
 use crate::dag;
 use crate::plan::{Binding, Lost, Plan};
-use crate::references::nearest_ancestors;
+use crate::references::{nearest_ancestors, take_named};
 use crate::step::{Selector, Step};
 use crate::workflow::Workflow;
 
+mod answers;
 mod candidates;
 mod explain;
 mod locked;
@@ -51,7 +52,7 @@ pub fn bind(
     for step in &order {
         binder.bind(*step);
     }
-    let Bound { bindings, fallbacks, warnings } = binder.finish()?;
+    let Bound { bindings, fallbacks, mut warnings } = binder.finish()?;
     let served_by: Vec<Option<(&str, &str)>> = bindings
         .iter()
         .map(|it| it.as_ref().map(|it| (it.agent.as_str(), it.interface.tenant.as_str())))
@@ -60,6 +61,7 @@ pub fn bind(
     for (references, _) in references.iter_mut().zip(&served_by).filter(|(_, by)| by.is_none()) {
         references.clear();
     }
+    warnings.extend(take_named(&workflow, &served_by, &mut references));
     Ok(Plan { workflow, dependencies, dependents, bindings, fallbacks, references, warnings })
 }
 
@@ -176,13 +178,17 @@ impl<'a> Binder<'a> {
         selector: &Selector,
         before: &[Binding],
     ) -> Option<Binding> {
-        match selector {
+        let bound = match selector {
             Selector::SameAs(other) => self.bindings[*other]
                 .clone()
                 .map(|binding| Binding { lost: Arc::from([]), ..binding }),
             Selector::Url(url) => self.bind_url(asking, url, before),
-            Selector::Match(asked) => self.bind_match(asking, asked, before),
-        }
+            Selector::Match(asked) => {
+                let accept = asking.step.asks.accept.clone();
+                self.bind_match(asking, &Criteria { accept, ..asked.clone() }, before)
+            }
+        };
+        bound.filter(|it| self.may_answer(asking, selector, it))
     }
 
     fn bind_url(&mut self, asking: &Asking<'_>, url: &str, before: &[Binding]) -> Option<Binding> {
@@ -310,7 +316,7 @@ const OTHER: &str = "name another agent, or take this one out of `fallback`";
 /// Whom an agent is looked for.
 #[derive(Clone, Copy)]
 struct Asking<'a> {
-    step: &'a str,
+    step: &'a Step,
     /// Which of its fallbacks; 0 for the agent that is tried first.
     nth: usize,
     span: Span,
@@ -318,15 +324,15 @@ struct Asking<'a> {
 
 impl<'a> Asking<'a> {
     fn of(step: &'a Step) -> Self {
-        Self { step: &step.id, nth: 0, span: step.selector_span }
+        Self { step, nth: 0, span: step.selector_span }
     }
 }
 
 impl fmt::Display for Asking<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.nth {
-            0 => write!(f, "step `{}`", self.step),
-            nth => write!(f, "fallback {nth} of step `{}`", self.step),
+            0 => write!(f, "step `{}`", self.step.id),
+            nth => write!(f, "fallback {nth} of step `{}`", self.step.id),
         }
     }
 }

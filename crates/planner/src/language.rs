@@ -41,6 +41,8 @@ pub enum Place {
     Retry,
     /// `backoff` of a `retry`.
     Backoff,
+    /// `cache` of a step.
+    Cache,
     /// One item of a `message`.
     Part,
     /// One of `outputs`.
@@ -210,7 +212,7 @@ pub enum Keyword {
 
 impl Place {
     /// All of them, in the order in which they are described.
-    pub const ALL: [Place; 14] = [
+    pub const ALL: [Place; 15] = [
         Place::Workflow,
         Place::Input,
         Place::Agent,
@@ -223,6 +225,7 @@ impl Place {
         Place::Repeat,
         Place::Retry,
         Place::Backoff,
+        Place::Cache,
         Place::Part,
         Place::Output,
     ];
@@ -243,6 +246,7 @@ impl Place {
             Place::Repeat => "repeat",
             Place::Retry => "retry",
             Place::Backoff => "backoff",
+            Place::Cache => "cache",
             Place::Part => "part",
             Place::Output => "output",
         }
@@ -264,6 +268,7 @@ impl Place {
             Place::Repeat => &table::REPEAT,
             Place::Retry => &table::RETRY,
             Place::Backoff => &table::BACKOFF,
+            Place::Cache => &table::CACHE,
             Place::Part => &table::PART,
             Place::Output => &table::OUTPUT,
         }

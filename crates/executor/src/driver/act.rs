@@ -109,16 +109,19 @@ impl Driver {
         let agent = &flight.intent.agent;
         let passing = Passing::new(&self.plan, agent, step, through, &accepts, passed);
         let relays = self.run.is_relay();
+        let asked = &self.plan.workflow.steps[planned.position()];
         let (passing, accepts) = match relays {
             true => (passing.map(Passing::unchanged), accepts),
-            false => (passing, Vec::new()),
+            false => (passing, planner::accepted_output_modes(asked)),
         };
+        let turn = flight.turn;
         let hints = self.listen(at);
         let intent = flight.intent;
         let flight = Attempt {
             peer,
             intent,
             message,
+            turn,
             errand,
             deadline,
             limit,
@@ -251,7 +254,7 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
             let pause = answered(flight);
             (flight, Errand::Watch { task: task.clone(), pause })
         }
-        Phase::Paused { flight, task, pause, .. } => {
+        Phase::Paused { flight, task: Some(task), pause, .. } => {
             let message_id = pause.message_id.clone();
             let known = KnownPause { kind: pause.kind, message_id, is_awaited: true };
             (flight, Errand::Watch { task: task.clone(), pause: Some(known) })
@@ -268,6 +271,7 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
         | Phase::Ready
         | Phase::Rendering
         | Phase::Unknown { .. }
+        | Phase::Paused { task: None, .. }
         | Phase::Answered(..)
         | Phase::BackingOff { .. }
         | Phase::Items

@@ -37,10 +37,12 @@ impl Driver {
 
     /// The steps to look at first for Tasks that a step may refer to, and those behind a step without any. Who serves a
     /// step is not always known when it is planned: then all that it waits for are looked at.
-    pub(super) fn referable(&self, at: StepIndex) -> &[usize] {
-        match self.plan.has_fallbacks() {
-            true => &self.plan.dependencies[at.position()],
-            false => &self.plan.references[at.position()],
+    pub(super) fn referable(&self, at: StepIndex) -> Vec<usize> {
+        let at = at.position();
+        match (&self.plan.workflow.steps[at].asks.references, self.plan.has_fallbacks()) {
+            (_, false) => self.plan.references[at].clone(),
+            (Some(named), true) => named.iter().map(|it| it.step).collect(),
+            (None, true) => self.plan.dependencies[at].clone(),
         }
     }
 }

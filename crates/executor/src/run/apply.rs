@@ -4,9 +4,10 @@ use jiff::Timestamp;
 use planner::{ErrorClass, StepError, StepState};
 
 use super::{
-    Effect, Effects, Header, Outcome, Phase, Round, Run, RunError, RunEvent, Settled, StepId,
-    StepIndex,
+    Effect, Effects, Header, Outcome, Phase, Reuse, Round, Run, RunError, RunEvent, Settled,
+    StepId, StepIndex,
 };
+use crate::body::Body;
 
 impl Run {
     /// Applies one event of the journal.
@@ -50,6 +51,9 @@ impl Run {
             RunEvent::StepComputed { step, at, result } => {
                 self.settle(step, *at, Settled::Completed(result.clone()));
             }
+            RunEvent::StepReused { step, at, result, from } => {
+                self.reuse(step, *at, result, from);
+            }
             RunEvent::StepFailed { step, at, result, error } => {
                 self.leave_remote(step, error.attempt, *at, false);
                 self.settle(step, *at, Settled::Failed(result.clone(), error.clone()));
@@ -74,6 +78,16 @@ impl Run {
             | RunEvent::AttemptFailed { .. }
             | RunEvent::AttemptCanceled { .. } => self.apply_to_attempt(event),
         }
+    }
+
+    fn reuse(&mut self, step: &StepId, at: Timestamp, result: &Body, from: &Reuse) {
+        if let Some(index) = self.find(step) {
+            let found = &mut self.steps[index.position()];
+            found.started_at.get_or_insert(at);
+            found.agent.clone_from(&from.agent);
+            found.reused = Some(Box::new(from.clone()));
+        }
+        self.settle(step, at, Settled::Completed(result.clone()));
     }
 
     fn start(&mut self, at: Timestamp, header: &Header) {
@@ -167,14 +181,17 @@ impl Run {
         match self.at(index).phase.clone() {
             Phase::Sending(flight) => self.set_phase(index, canceling(flight, None)),
             Phase::Watching(flight, task)
-            | Phase::Paused { flight, task, .. }
+            | Phase::Paused { flight, task: Some(task), .. }
             | Phase::Unknown { flight, task: Some(task), .. }
             | Phase::Answered(flight, task)
             | Phase::Answering(flight, task) => {
                 self.set_phase(index, canceling(flight, Some(task)));
             }
-            // Nobody knows what to cancel.
-            Phase::Unknown { .. } => self.end_step(index, since, Settled::Canceled),
+            // Nothing is under way at an agent that has asked without a Task, and nobody knows what to cancel at one that
+            // may have received a Message.
+            Phase::Paused { task: None, .. } | Phase::Unknown { task: None, .. } => {
+                self.end_step(index, since, Settled::Canceled);
+            }
             Phase::BackingOff { .. } | Phase::Ready | Phase::Rendering
                 if self.at(index).attempts > 0 =>
             {

@@ -23,7 +23,7 @@ impl Run {
             RunEvent::ArtifactChunked { .. } => (),
             RunEvent::AttemptReported { at, state, .. } => self.report(*at, *state),
             RunEvent::AttemptPaused { step, at, task, pause, .. } => {
-                self.pause(step, *at, task, pause);
+                self.pause(step, *at, task.as_ref(), pause);
             }
             RunEvent::AttemptUnpaused { step, at, .. } => self.unpause(step, *at),
             RunEvent::AttemptAnswered { step, at, turn, intent, .. } => {
@@ -59,6 +59,7 @@ impl Run {
             | RunEvent::StepCompleted { .. }
             | RunEvent::RoundEnded { .. }
             | RunEvent::StepComputed { .. }
+            | RunEvent::StepReused { .. }
             | RunEvent::StepFailed { .. }
             | RunEvent::CancelRequested { .. }
             | RunEvent::RunTimedOut { .. }
@@ -143,7 +144,7 @@ impl Run {
             | Phase::Answering(flight, task)
             | Phase::Answered(flight, task)
             | Phase::Unknown { flight, task: Some(task), .. }
-            | Phase::Paused { flight, task, .. } => Some((flight, task)),
+            | Phase::Paused { flight, task: Some(task), .. } => Some((flight, task)),
             _ => None,
         };
         if let Some((flight, task)) = bound

@@ -8,7 +8,7 @@ use protocol::client::Interface;
 use serde::{Deserialize, Serialize};
 
 use super::StepId;
-use crate::{body::Body, callback::Callback};
+use crate::{RunId, body::Body, callback::Callback};
 
 /// What follows a failed attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -184,6 +184,9 @@ pub struct Pause {
     /// Our own words, where it is not the agent that asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Why its direct Message is taken for a question: it is not what the step expects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mismatch: Option<String>,
 }
 
 impl Pause {
@@ -211,6 +214,18 @@ pub enum PauseKind {
     Auth,
     /// Nobody knows whether the agent has received a Message that it must not get twice.
     Outcome,
+}
+
+/// Where a result was made that a step takes over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reuse {
+    /// The run.
+    pub run: RunId,
+    /// When the step completed there.
+    pub at: Timestamp,
+    /// The agent that served it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 /// Why a step does not run.

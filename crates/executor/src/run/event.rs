@@ -11,7 +11,7 @@ use protocol::v1::TaskState;
 use serde::{Deserialize, Serialize};
 
 use super::content::{
-    Chosen, Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask,
+    Chosen, Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask, Reuse,
     SkipReason,
 };
 use super::refusal::Refusal;
@@ -185,8 +185,9 @@ pub enum RunEvent {
         attempt: u32,
         /// When.
         at: Timestamp,
-        /// Where the answer goes.
-        task: RemoteTask,
+        /// Where the answer goes; absent for a direct Message, in whose context it goes on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
     },
@@ -317,6 +318,17 @@ pub enum RunEvent {
         at: Timestamp,
         /// A [`planner::StepResult`].
         result: Body,
+    },
+    /// The step has the result of an equal one that completed in another run, and asks nobody.
+    StepReused {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// A [`planner::StepResult`].
+        result: Body,
+        /// Where it comes from.
+        from: Box<Reuse>,
     },
     /// The step has failed for good without an attempt: its templates cannot be evaluated, or its deadline has passed
     /// between two attempts.

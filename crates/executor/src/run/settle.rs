@@ -153,7 +153,7 @@ impl Run {
         match found.phase {
             Phase::Sending(_)
             | Phase::Watching(..)
-            | Phase::Paused { .. }
+            | Phase::Paused { task: Some(_), .. }
             | Phase::Answered(..)
             | Phase::Answering(..) => self.halt_step(index, at),
             Phase::Unknown { task: Some(_), .. } => self.halt_step(index, at),
@@ -161,6 +161,7 @@ impl Run {
             | Phase::Ready
             | Phase::Rendering
             | Phase::Unknown { task: None, .. }
+            | Phase::Paused { task: None, .. }
             | Phase::BackingOff { .. }
             | Phase::Items => {
                 let step = found.id.clone();

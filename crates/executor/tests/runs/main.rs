@@ -1,6 +1,7 @@
 //! Whole runs in one process: a real store in a temporary folder, real agents on loopback.
 
 mod agent;
+mod asks;
 mod bodies;
 mod budget;
 mod cancel;
@@ -9,6 +10,7 @@ mod computed;
 mod context;
 mod doubt;
 mod each;
+mod expect;
 mod failing_store;
 mod follow;
 mod further;
@@ -22,6 +24,7 @@ mod pauses;
 mod policies;
 mod queue;
 mod recovery;
+mod reuse;
 mod rounds;
 mod scene;
 mod store_failures;

@@ -50,10 +50,9 @@ pub(super) fn agent<'a>(
     asking: &Asking<'_>,
 ) -> Result<Option<&'a str>, Problem> {
     let Some(lock) = &workflow.lock else { return Ok(None) };
-    let of_step = workflow.steps.iter().find(|step| step.id == asking.step);
-    let follows = of_step.is_some_and(|it| matches!(it.selector, Some(Selector::SameAs(_))));
+    let follows = matches!(asking.step.selector, Some(Selector::SameAs(_)));
     let nth = asking.nth - usize::from(follows);
-    match lock.agents_of(asking.step).and_then(|agents| agents.get(nth)) {
+    match lock.agents_of(&asking.step.id).and_then(|agents| agents.get(nth)) {
         Some(agent) => Ok(Some(agent)),
         None => Err(Problem {
             code: "plan::not-locked",

@@ -303,7 +303,7 @@ fn gates() -> Json {
             {"required": ["agent"], "properties": {"set": false}},
             {
                 "required": ["set"],
-                "properties": {"agent": false, "message": false, "retry": false, "timeout": false, "outputs": false, "repeat": false, "fallback": false, "deadline": false, "effect": false},
+                "properties": {"agent": false, "message": false, "retry": false, "timeout": false, "outputs": false, "expect": false, "repeat": false, "accept": false, "metadata": false, "references": false, "push": false, "cache": false, "fallback": false, "deadline": false, "effect": false},
             },
         ],
         "allOf": [

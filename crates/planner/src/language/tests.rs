@@ -128,11 +128,12 @@ fn a_default_that_is_written_out_changes_nothing() {
         (
             (concurrency.limit, concurrency.on_conflict),
             workflow.schedule[0].timezone.clone(),
-            (step.join, step.run_if, step.cancel_rest, step.effect),
+            (step.join, step.run_if, step.cancel_rest, step.effect, step.asks.push),
             step.selector.clone(),
         )
     };
-    let of_step = ", join: all, run_if: succeeded, cancel_rest: false, effect: at_least_once";
+    let of_step =
+        ", push: auto, join: all, run_if: succeeded, cancel_rest: false, effect: at_least_once";
     assert_eq!(written(Place::Step), of_step);
     assert_eq!(read(&written), read(&|_| String::new()));
 }

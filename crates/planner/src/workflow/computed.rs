@@ -8,8 +8,22 @@ use super::values::{Reading, locals};
 use crate::template::Template;
 
 /// What a step that computes values has no use for.
-const OF_AGENTS: [&str; 8] =
-    ["message", "retry", "timeout", "outputs", "repeat", "fallback", "deadline", "effect"];
+const OF_AGENTS: [&str; 14] = [
+    "message",
+    "retry",
+    "timeout",
+    "outputs",
+    "expect",
+    "repeat",
+    "accept",
+    "metadata",
+    "references",
+    "push",
+    "cache",
+    "fallback",
+    "deadline",
+    "effect",
+];
 
 impl<'n> Checker<'_, 'n> {
     /// Reads `set`.

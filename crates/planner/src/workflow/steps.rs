@@ -100,6 +100,7 @@ impl<'n> Checker<'_, 'n> {
         let mut reads = Vec::new();
         let needs = self.needs(index, fields, &what, edges);
         let when = fields.get("when").and_then(|node| self.bare(node, "when", &mut reads));
+        let cache = self.cache(fields, &what, &mut reads);
         let for_each = self.for_each(fields, &what, &mut reads);
         let mut part_steps = Vec::new();
         self.locals = locals(fields, fields.get("repeat").is_some());
@@ -109,6 +110,7 @@ impl<'n> Checker<'_, 'n> {
         self.locals = &[];
         let set = self.set(fields, &what, &mut reads);
         let outputs = self.step_outputs(fields, &what, &mut reads);
+        let asks = self.asks(index, fields, &what, &mut reads, edges);
         let repeat = self.repeat(fields, &what, &mut reads);
         let mut all_reads = self.resolve(index, &needs, reads, edges);
         all_reads.extend(part_steps);
@@ -125,10 +127,12 @@ impl<'n> Checker<'_, 'n> {
             selector: if set.is_some() { selector } else { Some(selector?) },
             set,
             outputs,
+            asks,
             message,
             needs,
             reads: all_reads,
             when,
+            cache,
             for_each,
             join: gate.join,
             run_if: gate.run_if,

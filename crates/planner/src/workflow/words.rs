@@ -2,7 +2,7 @@
 
 use registry::Tier;
 
-use super::{gate, inputs, policy, steps};
+use super::{asked, gate, inputs, policy, steps};
 use crate::criteria::Preference;
 use crate::limits::OnConflict;
 
@@ -12,6 +12,10 @@ pub(crate) fn on_error() -> Vec<&'static str> {
 
 pub(crate) fn effect() -> Vec<&'static str> {
     names(&steps::EFFECT)
+}
+
+pub(crate) fn push() -> Vec<&'static str> {
+    names(&asked::PUSH)
 }
 
 pub(crate) fn jitter() -> Vec<&'static str> {

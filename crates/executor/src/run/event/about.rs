@@ -29,6 +29,7 @@ impl RunEvent {
             | Self::StepCompleted { step, .. }
             | Self::RoundEnded { step, .. }
             | Self::StepComputed { step, .. }
+            | Self::StepReused { step, .. }
             | Self::StepFailed { step, .. }
             | Self::BudgetSpent { step, .. }
             | Self::AttemptCanceled { step, .. } => Some(step),
@@ -80,6 +81,7 @@ impl RunEvent {
             | Self::StepCompleted { .. }
             | Self::RoundEnded { .. }
             | Self::StepComputed { .. }
+            | Self::StepReused { .. }
             | Self::StepFailed { .. }
             | Self::AttemptCanceled { .. } => false,
         }
@@ -104,6 +106,7 @@ impl RunEvent {
         match self {
             Self::StepCompleted { step, .. }
             | Self::StepComputed { step, .. }
+            | Self::StepReused { step, .. }
             | Self::StepFailed { step, .. }
             | Self::StepSkipped { step, .. }
             | Self::StepGathered { step, .. }

@@ -19,6 +19,8 @@ pub(super) enum Fate {
     TimesOutOnce,
     /// Asks so many questions before it completes.
     Asks(u32),
+    /// Asks so many questions back by direct Messages before it makes a Task.
+    AsksBack(u32),
     /// Waits for authorization, then goes on by itself or is told.
     WantsAuthorization,
     /// So many rounds end before one is good enough; the first attempt of each fails.
@@ -35,6 +37,8 @@ pub(super) enum Fate {
     Fails,
     /// Asks no agent.
     Computes,
+    /// An equal step of another run has a result; its items do as the next fate says.
+    Reuses,
     /// Its templates cannot be evaluated.
     CannotRender,
     /// `when` is false.

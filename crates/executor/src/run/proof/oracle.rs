@@ -96,7 +96,7 @@ impl World {
     fn end_of_step(&self, at: StepIndex) -> StepState {
         let own = self.fate(at, None);
         match self.items[at.position()] {
-            Some(count) if !matches!(own, Fate::IsSkipped | Fate::CannotRender) => {
+            Some(count) if !matches!(own, Fate::IsSkipped | Fate::Reuses | Fate::CannotRender) => {
                 let fails = |item| self.end_of(self.fate(at, Some(item))) == StepState::Failed;
                 match (0..count).any(fails) {
                     true => StepState::Failed,
@@ -113,6 +113,7 @@ impl World {
             Fate::TimesOutOnce if self.is_careful => StepState::Failed,
             Fate::Answers
             | Fate::Computes
+            | Fate::Reuses
             | Fate::Binds
             | Fate::RefusesContext
             | Fate::RefusesCallback
@@ -121,6 +122,7 @@ impl World {
             | Fate::FallsBack
             | Fate::LosesAnswer
             | Fate::Asks(_)
+            | Fate::AsksBack(_)
             | Fate::WantsAuthorization => StepState::Completed,
             Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
             Fate::FailsThenBinds(_)

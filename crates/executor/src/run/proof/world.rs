@@ -8,8 +8,8 @@ use planner::{ErrorClass, OnError, StepEffect, StepState};
 use super::{
     Shape, StepId, StepIndex,
     facts::{
-        body, bound, chunked, error, failed, intent, lost, overdue, paused, refusal, round_ended,
-        succeeded, task,
+        asked_back, body, bound, chunked, error, failed, intent, lost, overdue, paused, refusal,
+        reuse, round_ended, succeeded, task,
     },
     fate::{Character, Fate, Scenario},
     shape_of,
@@ -100,7 +100,7 @@ impl World {
         let at = step.position() + item.unwrap_or_default() as usize;
         match self.fates[at % self.fates.len()] {
             // Nobody asks again for an item whether it runs.
-            Fate::IsSkipped if item.is_some() => Fate::Answers,
+            Fate::IsSkipped | Fate::Reuses if item.is_some() => Fate::Answers,
             fate => fate,
         }
     }
@@ -113,7 +113,8 @@ impl World {
     /// How many agents may go on without being told.
     pub(super) fn self_starters(&self, run: &Run) -> usize {
         let fates = run.indices().map(|at| self.fate_at(run, at));
-        fates.filter(|fate| *fate == Fate::WantsAuthorization).count()
+        let is_one = |fate: &Fate| matches!(fate, Fate::WantsAuthorization | Fate::AsksBack(_));
+        fates.filter(is_one).count()
     }
 
     pub(super) fn shape(&self) -> Arc<Shape> {
@@ -241,6 +242,9 @@ impl World {
                 error: error(ErrorClass::Invalid, 0),
                 result: body("cannot render"),
             },
+            (Fate::Reuses, _) if found.item_of.is_none() => {
+                Rendered::Reused { result: body("reused"), from: reuse() }
+            }
             (_, Some(count)) => Rendered::Expand { items: body("items"), count },
             (Fate::Computes, None) => Rendered::Computed { result: body("computed") },
             _ => Rendered::Send(intent(index, found.attempts + 1, "send")),
@@ -253,8 +257,10 @@ impl World {
         let step = found.id.clone();
         let is_first =
             found.flight().is_some_and(|flight| flight.intent.message_id.ends_with("send"));
+        let turn = found.flight().map_or(0, |flight| flight.turn);
         match self.fate_at(run, index) {
             Fate::Answers => succeeded(step, attempt, at),
+            Fate::AsksBack(questions) if turn < questions => asked_back(step, attempt, at, turn),
             Fate::RefusesContext if is_first => Input::ContextRefused {
                 step,
                 attempt,
