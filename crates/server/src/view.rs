@@ -158,7 +158,9 @@ async fn question(
         (true, _, Some(why)) => {
             format!("The answer of the agent of step {step} is not what it expects: {why}")
         }
-        (true, PauseKind::Input | PauseKind::Outcome, None) => format!("The agent of step {step} waits for an answer."),
+        (true, PauseKind::Input | PauseKind::Outcome, None) => {
+            format!("The agent of step {step} waits for an answer.")
+        }
         (true, PauseKind::Auth, None) => {
             format!("The agent of step {step} waits for authorization.")
         }

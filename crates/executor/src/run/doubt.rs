@@ -109,7 +109,8 @@ impl Run {
             _ => return,
         };
         let why = Some(why.to_owned());
-        let pause = Pause { kind: PauseKind::Outcome, message_id: None, question: None, why };
+        let (message_id, question, mismatch) = (None, None, None);
+        let pause = Pause { kind: PauseKind::Outcome, message_id, question, mismatch, why };
         self.set_phase(index, Phase::Unknown { flight, task, pause, since });
     }
 
