@@ -6,6 +6,7 @@ use std::sync::Arc;
 use protocol::card::interfaces_spoken;
 use registry::{Agent, Facet, Filter, Index, Meeting};
 
+use super::{Rank, rank};
 use crate::criteria::{Criteria, Wanted};
 use crate::plan::Binding;
 
@@ -22,6 +23,8 @@ pub(super) struct Candidate<'a> {
     pub(super) unseen: Option<String>,
     /// Whether it is tried before already.
     pub(super) is_before: bool,
+    /// How it stands among the others; of equals the first in the list goes before.
+    pub(super) rank: Rank,
 }
 
 impl Candidate<'_> {
@@ -39,11 +42,25 @@ impl Candidate<'_> {
     }
 }
 
-/// All of them.
+/// All of them, those that fit in the order of their names.
 pub(super) struct Candidates<'a> {
     pub(super) list: Vec<Candidate<'a>>,
     /// How many more there are, at least, that have only a part of what is asked for.
     pub(super) more: usize,
+}
+
+impl<'a> Candidates<'a> {
+    /// The one to take.
+    pub(super) fn best(&self) -> Option<&Candidate<'a>> {
+        let mut best: Option<&Candidate<'a>> = None;
+        for candidate in &self.list {
+            // In this order: whether it can be called takes its card.
+            if best.is_none_or(|best| candidate.rank < best.rank) && candidate.is_usable() {
+                best = Some(candidate);
+            }
+        }
+        best
+    }
 }
 
 /// Every agent that meets at least one of the conditions that agents are found by. The file's own agents hide those of
@@ -58,16 +75,17 @@ pub(super) fn candidates<'a>(
     let conditions = conditions(asked);
     let Meeting { all, mut some, mut more } = index.meeting(&conditions, MAX_PARTS);
     let candidate = |agent: &'a Agent, lacks: Vec<String>| {
-        let unseen = asked.unseen(agent);
+        let (unseen, rank) = (asked.unseen(agent), rank(agent, asked));
         let own = (!before.is_empty()).then(|| super::binding(agent, Arc::from([]))).flatten();
         let is_before = own.is_some_and(|own| before.iter().any(|it| it.is_same_agent(&own)));
-        Candidate { agent, lacks, unseen, is_before }
+        Candidate { agent, lacks, unseen, is_before, rank }
     };
     let mut list: Vec<Candidate<'a>> = Vec::new();
     let own = inline.iter().filter(|agent| wanted.touches(agent));
     list.extend(own.map(|agent| candidate(agent, wanted.lacks(agent))));
     let hidden: HashSet<&str> = inline.iter().map(|agent| agent.name.as_str()).collect();
-    let is_shown = |agent: &&&'a Arc<Agent>| !hidden.contains(agent.name.as_str());
+    let is_shown =
+        |agent: &&&'a Arc<Agent>| hidden.is_empty() || !hidden.contains(agent.name.as_str());
     if let Some(name) = &asked.name {
         // Others have another name, whatever else they meet.
         let named = index.by_name(name).filter(|_| !hidden.contains(name.as_str()));
@@ -82,6 +100,10 @@ pub(super) fn candidates<'a>(
         list.extend(all.iter().filter(is_shown).map(|it| candidate(it, wanted.lacks_beside(it))));
     }
     list.extend(some.iter().filter(is_shown).map(|it| candidate(it, wanted.lacks(it))));
+    // Those that fit are in the order of their names already, unless the file has agents of its own.
+    if !hidden.is_empty() || list.len() <= MAX_PARTS {
+        list.sort_by(|a, b| a.agent.name.cmp(&b.agent.name));
+    }
     Candidates { list, more }
 }
 
