@@ -1,5 +1,6 @@
 //! The proof of the core: random graphs under random schedules, the journal cut after every event.
 
+mod character;
 mod facts;
 mod oracle;
 mod world;
@@ -12,8 +13,9 @@ use std::{
 use planner::{ErrorClass, Jitter, Join, OnError, Retry, RunIf, StepState};
 use proptest::prelude::*;
 
+use self::character::{Character, Fate, Scenario};
 use self::facts::{bound, chunked};
-use self::world::{Character, Fate, Scenario, World};
+use self::world::World;
 use super::{
     Effect, Input, NextRound, Outcome, Phase, Round, Run, RunEvent, Shape, Step, StepId, StepIndex,
     StepShape,

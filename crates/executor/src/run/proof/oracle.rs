@@ -4,8 +4,9 @@ use planner::{Join, OnError, RunIf, StepState};
 
 use super::{
     StepIndex,
+    character::{Fate, Scenario},
     facts::body,
-    world::{Fate, Scenario, World},
+    world::World,
 };
 use crate::run::{Outcome, Run, SkipReason};
 
