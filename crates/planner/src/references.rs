@@ -66,7 +66,7 @@ pub(crate) fn nearest_ancestors<K: Eq + Hash>(
 }
 
 fn union<'a>(sets: impl Iterator<Item = &'a Rc<[usize]>>) -> Rc<[usize]> {
-    let mut all = BTreeSet::new();
+    let mut all: Vec<usize> = Vec::new();
     let mut only: Option<&Rc<[usize]>> = None;
     for set in sets {
         if only.is_some_and(|only| Rc::ptr_eq(only, set)) {
@@ -76,12 +76,20 @@ fn union<'a>(sets: impl Iterator<Item = &'a Rc<[usize]>>) -> Rc<[usize]> {
             only = Some(set);
             continue;
         }
-        all.extend(only.into_iter().flat_map(|set| set.iter().copied()));
-        all.extend(set.iter().copied());
+        if let Some(only) = only.filter(|_| all.is_empty()) {
+            all.extend_from_slice(only);
+        }
+        all.extend_from_slice(set);
     }
     match only {
         Some(only) if all.is_empty() => only.clone(),
-        _ => all.into_iter().take(MAX_REFERENCES).collect(),
+        _ => {
+            // Each of them is in order: sorting merges them.
+            all.sort();
+            all.dedup();
+            all.truncate(MAX_REFERENCES);
+            all.into()
+        }
     }
 }
 
