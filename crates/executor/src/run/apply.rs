@@ -30,38 +30,14 @@ impl Run {
             RunEvent::RunStarted { at, header } => self.start(*at, header),
             RunEvent::RunQueued { at, header } => self.queue(*at, header),
             RunEvent::RunAdmitted { at } => self.begin(*at),
-            RunEvent::StepSkipped { step, at, reason } => {
-                self.settle(step, *at, Settled::Skipped(reason.clone()));
-            }
-            RunEvent::StepCanceled { step, at, .. } => self.cancel_step(step, *at),
-            RunEvent::StepExpanded { step, at, items, count } => {
-                self.expand(step, *at, items, *count);
-            }
-            RunEvent::StepGathered { step, at, failed } => {
-                self.settle(step, *at, Settled::Gathered { failed: *failed });
-            }
-            RunEvent::StepCompleted { step, at, task, result, .. } => {
-                self.note_task(step, task.as_ref());
-                self.settle(step, *at, Settled::Completed(result.clone()));
-            }
-            RunEvent::RoundEnded { step, round, at, task, result, next, .. } => {
-                let ended = Round { number: *round, result: result.clone(), task: task.clone() };
-                self.end_round(step, *at, ended, next);
-            }
-            RunEvent::StepComputed { step, at, result } => {
-                self.settle(step, *at, Settled::Completed(result.clone()));
-            }
-            RunEvent::StepReused { step, at, result, from } => {
-                self.reuse(step, *at, result, from);
-            }
-            RunEvent::StepFailed { step, at, result, error } => {
-                self.leave_remote(step, error.attempt, *at, false);
-                self.settle(step, *at, Settled::Failed(result.clone(), error.clone()));
-            }
-            RunEvent::CancelRequested { at } => self.halt_for(*at, Outcome::Canceled),
-            RunEvent::RunTimedOut { at } => self.fail(*at, self.timed_out()),
-            RunEvent::BudgetSpent { at, step } => self.fail(*at, self.overspent(step)),
-            RunEvent::RunFinished { at, outcome } => self.finish(*at, outcome),
+            RunEvent::StepSkipped { .. }
+            | RunEvent::StepCanceled { .. }
+            | RunEvent::StepExpanded { .. }
+            | RunEvent::StepGathered { .. }
+            | RunEvent::StepCompleted { .. }
+            | RunEvent::StepComputed { .. }
+            | RunEvent::StepReused { .. }
+            | RunEvent::StepFailed { .. } => self.apply_to_step(event),
             RunEvent::AttemptStarted { .. }
             | RunEvent::ContextRefused { .. }
             | RunEvent::CallbackRefused { .. }
@@ -77,6 +53,46 @@ impl Run {
             | RunEvent::AnswerRefused { .. }
             | RunEvent::AttemptFailed { .. }
             | RunEvent::AttemptCanceled { .. } => self.apply_to_attempt(event),
+            RunEvent::RoundEnded { step, round, at, task, result, next, .. } => {
+                let ended = Round { number: *round, result: result.clone(), task: task.clone() };
+                self.end_round(step, *at, ended, next);
+            }
+            RunEvent::CancelRequested { at } => self.halt_for(*at, Outcome::Canceled),
+            RunEvent::RunTimedOut { at } => self.fail(*at, self.timed_out()),
+            RunEvent::BudgetSpent { at, step } => self.fail(*at, self.overspent(step)),
+            RunEvent::RunFinished { at, outcome } => self.finish(*at, outcome),
+        }
+    }
+
+    /// What an event does to a step as a whole.
+    fn apply_to_step(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::StepSkipped { step, at, reason } => {
+                self.settle(step, *at, Settled::Skipped(reason.clone()));
+            }
+            RunEvent::StepCanceled { step, at, .. } => self.cancel_step(step, *at),
+            RunEvent::StepExpanded { step, at, items, count } => {
+                self.expand(step, *at, items, *count);
+            }
+            RunEvent::StepGathered { step, at, failed } => {
+                self.settle(step, *at, Settled::Gathered { failed: *failed });
+            }
+            RunEvent::StepCompleted { step, at, task, result, .. } => {
+                self.note_task(step, task.as_ref());
+                self.settle(step, *at, Settled::Completed(result.clone()));
+            }
+            RunEvent::StepComputed { step, at, result } => {
+                self.settle(step, *at, Settled::Completed(result.clone()));
+            }
+            RunEvent::StepReused { step, at, result, from } => {
+                self.reuse(step, *at, result, from);
+            }
+            RunEvent::StepFailed { step, at, result, error } => {
+                self.leave_remote(step, error.attempt, *at, false);
+                self.settle(step, *at, Settled::Failed(result.clone(), error.clone()));
+            }
+            // All others are not about one.
+            _ => (),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The proof of the core: random graphs under random schedules, the journal cut after every event.
 
+mod character;
 mod facts;
-mod fate;
 mod oracle;
 mod world;
 
@@ -13,11 +13,9 @@ use std::{
 use planner::{ErrorClass, Jitter, Join, OnError, Retry, RunIf, StepEffect, StepState};
 use proptest::prelude::*;
 
+use self::character::{Character, Fate, Scenario};
 use self::facts::{bound, chunked};
-use self::{
-    fate::{Character, Fate, Scenario},
-    world::World,
-};
+use self::world::World;
 use super::{
     Chosen, Effect, Input, Next, NextRound, Outcome, Phase, Round, Run, RunEvent, Shape, Step,
     StepId, StepIndex, StepShape,

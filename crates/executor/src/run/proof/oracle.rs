@@ -4,8 +4,8 @@ use planner::{Join, OnError, RunIf, StepState};
 
 use super::{
     StepIndex,
+    character::{Fate, Scenario},
     facts::body,
-    fate::{Fate, Scenario},
     world::World,
 };
 use crate::run::{Outcome, Run, SkipReason};

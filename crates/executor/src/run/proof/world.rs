@@ -7,11 +7,11 @@ use planner::{ErrorClass, OnError, StepEffect, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
+    character::{Character, Fate, Scenario},
     facts::{
         asked_back, body, bound, chunked, error, failed, intent, lost, overdue, paused, refusal,
         reuse, round_ended, succeeded, task,
     },
-    fate::{Character, Fate, Scenario},
     shape_of,
 };
 use crate::run::{Effect, Header, Input, PauseKind, Phase, Rendered, Resolution, Run, RunEvent};

@@ -1,4 +1,4 @@
-//! What happens to the steps of a world, and to the run as a whole.
+//! What the steps of a world are like, and what happens to its run as a whole.
 
 use planner::{OnError, RunIf};
 
