@@ -130,3 +130,34 @@ async fn data_that_does_not_fit_is_asked_for_again() {
     assert!(lacking.stderr.contains("date"), "{}", lacking.stderr);
     assert_eq!(desk.calls(Kind::Extractor), 6, "four attempts more");
 }
+
+#[tokio::test]
+async fn an_incident_goes_to_whoever_takes_it() {
+    let desk = Desk::with([Kind::Specialist, Kind::Generalist, Kind::Notifier]).await;
+    let known = desk.outputs("incident-triage", &["-m", "The database is slow"]).await;
+    assert_eq!(known["diagnosis"], json!({"component": "database", "severity": 2}));
+    let calls = |desk: &Desk| {
+        [Kind::Specialist, Kind::Generalist, Kind::Notifier].map(|kind| desk.calls(kind))
+    };
+    assert_eq!(calls(&desk), [1, 0, 1]);
+    let unknown = desk.outputs("incident-triage", &["-m", "The door squeaks"]).await;
+    assert_eq!(unknown["diagnosis"], json!({"component": "unknown", "severity": 3}));
+    assert_eq!(calls(&desk), [2, 1, 1], "it is not severe");
+}
+
+#[tokio::test]
+async fn people_are_told_of_an_incident_that_nobody_could_look_into() {
+    let Desk { convoke, mut agents } =
+        Desk::with([Kind::Specialist, Kind::Generalist, Kind::Notifier]).await;
+    let notifier = agents.pop().expect("it is the last");
+    for agent in agents {
+        agent.shutdown().await.expect("it stops");
+    }
+    let desk = Desk { convoke, agents: vec![notifier] };
+    let outputs = desk.outputs("incident-triage", &["-m", "The website is down"]).await;
+    assert_eq!(outputs["diagnosis"], Value::Null);
+    let told = desk.agents[0].calls.all();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].text.starts_with("Nobody could look into it"), "{}", told[0].text);
+    assert!(told[0].text.ends_with("The website is down"), "{}", told[0].text);
+}
