@@ -1,7 +1,7 @@
 //! Which earlier Tasks a step's Message refers to.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap};
 use std::hash::Hash;
 use std::rc::Rc;
 
@@ -125,6 +125,8 @@ pub(crate) fn take_named<K: Eq>(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::dag::{Edge, neighbours, order};
 

@@ -27,6 +27,12 @@ pub(super) enum Fate {
     Repeats(u32),
     /// No round is good enough, of so many.
     NeverConverges(u32),
+    /// The first agent cannot do it, the next one does.
+    FallsBack,
+    /// Where it must not get a Message twice, the answer is lost as often as chance will have it.
+    LosesAnswer,
+    /// Fails, and its time is up before it is tried again.
+    IsOverdue,
     /// Fails for good.
     Fails,
     /// Asks no agent.

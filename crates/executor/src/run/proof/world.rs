@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use planner::{ErrorClass, OnError, StepState};
+use planner::{ErrorClass, OnError, StepEffect, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
     character::{Character, Fate, Scenario},
     facts::{
-        asked_back, body, bound, chunked, error, failed, intent, paused, refusal, reuse,
-        round_ended, succeeded,
+        asked_back, body, bound, chunked, error, failed, intent, lost, overdue, paused, refusal,
+        reuse, round_ended, succeeded, task,
     },
     shape_of,
 };
-use crate::run::{Effect, Header, Input, PauseKind, Rendered, Run, RunEvent};
+use crate::run::{Effect, Header, Input, PauseKind, Phase, Rendered, Resolution, Run, RunEvent};
 
 #[derive(Clone, Debug)]
 pub(super) struct World {
@@ -25,6 +25,8 @@ pub(super) struct World {
     pub(super) scenario: Scenario,
     /// Whether the run waits for its turn before it starts.
     is_queued: bool,
+    /// Whether no agent may get a Message twice.
+    pub(super) is_careful: bool,
 }
 
 impl World {
@@ -46,12 +48,19 @@ impl World {
             items: steps.iter().map(|step| step.items.map(|(count, _)| count)).collect(),
             scenario,
             is_queued: false,
+            is_careful: false,
         }
     }
 
     /// The same world in which the run has to wait for its turn.
     pub(super) fn queued(self) -> Self {
         Self { is_queued: true, ..self }
+    }
+
+    /// The same world in which no agent may get a Message twice.
+    pub(super) fn careful(self) -> Self {
+        let shape = self.shape.with(|step| step.effect = StepEffect::AtMostOnce);
+        Self { is_careful: true, shape: Arc::new(shape), ..self }
     }
 
     pub(super) fn of_shape(shape: Shape, fate: Fate) -> Self {
@@ -61,6 +70,7 @@ impl World {
             shape: Arc::new(shape),
             scenario: Scenario::Undisturbed,
             is_queued: false,
+            is_careful: false,
         }
     }
 
@@ -136,6 +146,8 @@ impl World {
             false => Input::Resumed { at: dice.now() },
         };
         journal.extend(run.step(opening));
+        let is_sent_again = run.wanted().iter().any(|it| matches!(it, Effect::Send(..)));
+        assert!(!self.is_careful || !is_sent_again, "nothing is sent twice unasked");
         let mut fed = 0usize;
         while run.outcome().is_none() {
             look(run, &journal);
@@ -171,7 +183,7 @@ impl World {
     /// Performs one wanted effect, chosen at random.
     fn work_off(&self, run: &Run, dice: &mut Dice) -> Input {
         let wanted: Vec<Effect> =
-            run.wanted().iter().filter(|effect| *effect != Effect::Deadline).take(64).collect();
+            run.wanted().iter().filter(|effect| self.is_due(run, *effect)).take(64).collect();
         let at = dice.now();
         if run.is_queued() {
             return Input::Admitted { at };
@@ -179,10 +191,19 @@ impl World {
         if let Some((step, _)) = run.pauses().next()
             && (wanted.is_empty() || dice.roll(4) == 0)
         {
-            return self.answer(run, step, at);
+            return self.answer(run, step, dice, at);
         }
         assert!(!wanted.is_empty(), "the run wants nothing and has not ended: {run:?}");
         self.perform(run, wanted[dice.roll(wanted.len())], dice, at)
+    }
+
+    /// Whether anything comes of an effect but time that passes.
+    fn is_due(&self, run: &Run, effect: Effect) -> bool {
+        match effect {
+            Effect::Deadline => false,
+            Effect::StepDeadline(at) => self.fate_at(run, at) == Fate::IsOverdue,
+            _ => true,
+        }
     }
 
     fn perform(&self, run: &Run, effect: Effect, dice: &mut Dice, at: Timestamp) -> Input {
@@ -204,6 +225,10 @@ impl World {
                 Input::CancelSettled { step, attempt, at, confirmed }
             }
             Effect::Conclude => Input::Concluded { at, outputs: Ok(body("outputs")) },
+            Effect::StepDeadline(index) => {
+                let deadline = run.step_deadline(index).expect("it has one, and has begun");
+                overdue(step(index), at.max(deadline))
+            }
             Effect::Deadline => unreachable!("filtered out by the caller"),
         }
     }
@@ -246,12 +271,21 @@ impl World {
                 attempt,
                 intent: intent(index, attempt, "send_without_callback"),
             },
-            Fate::FailsThenBinds(times) if attempt <= times => {
+            Fate::FailsThenBinds(times) if found.nth(attempt) <= times => {
                 failed(step, attempt, at, ErrorClass::Unavailable)
             }
-            Fate::Repeats(_) if found.nth_of_round(attempt) == 1 => {
+            Fate::Repeats(_) if found.nth(attempt) == 1 => {
                 failed(step, attempt, at, ErrorClass::Unavailable)
             }
+            Fate::FallsBack if found.candidate == 0 => {
+                let whys =
+                    [ErrorClass::Unavailable, ErrorClass::Rejected, ErrorClass::Unauthorized];
+                failed(step, attempt, at, whys[index.position() % whys.len()])
+            }
+            Fate::LosesAnswer if self.is_careful && at.as_millisecond() % 2 == 0 => {
+                lost(step, attempt, at)
+            }
+            Fate::IsOverdue => failed(step, attempt, at, ErrorClass::Timeout),
             Fate::Fails => failed(step, attempt, at, ErrorClass::Rejected),
             _ => bound(step, attempt),
         }
@@ -276,6 +310,12 @@ impl World {
             Fate::NeverConverges(rounds) => {
                 round_ended(step, attempt, at, found.rounds() + 1 == rounds)
             }
+            // Somebody has named the Task of a Message that was in doubt.
+            Fate::Fails => failed(step, attempt, at, ErrorClass::Rejected),
+            Fate::IsOverdue => failed(step, attempt, at, ErrorClass::Timeout),
+            Fate::FailsThenBinds(times) if found.nth(attempt) <= times => {
+                failed(step, attempt, at, ErrorClass::Unavailable)
+            }
             Fate::TimesOutOnce if attempt == 1 => failed(step, attempt, at, ErrorClass::Timeout),
             _ => succeeded(step, attempt, at),
         }
@@ -283,9 +323,18 @@ impl World {
 
     /// Somebody answers the first step that asks.
     #[expect(clippy::unused_self, reason = "reads as what this world does")]
-    fn answer(&self, run: &Run, step: &StepId, at: Timestamp) -> Input {
+    fn answer(&self, run: &Run, step: &StepId, dice: &mut Dice, at: Timestamp) -> Input {
         let index = run.find(step).expect("a step of this run");
         let flight = run.at(index).flight().expect("a paused step has its attempt");
+        if let Phase::Unknown { .. } = run.at(index).phase {
+            // To say that it failed would make another end of it.
+            let resolution = Box::new(match dice.roll(2) {
+                0 => Resolution::Resend,
+                _ => Resolution::Bound(task(step, flight.attempt)),
+            });
+            let (step, attempt) = (step.clone(), flight.attempt);
+            return Input::Resolved { step, attempt, at, resolution, said: None };
+        }
         let (attempt, turn) = (flight.attempt, flight.turn + 1);
         let intent = intent(index, attempt, &format!("answer-{turn}"));
         Input::Answered { step: step.clone(), attempt, at, turn, intent, said: None }
