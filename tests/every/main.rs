@@ -1,6 +1,7 @@
 //! Everything that a person can do with `convoke`, done with the real binary.
 
 mod answers;
+mod asking;
 mod authoring;
 mod beside;
 mod bursts;

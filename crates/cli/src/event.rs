@@ -1,7 +1,7 @@
 //! An event of a run as a line of JSON. It says what the event itself holds, so that a late watcher reads the same
 //! lines as an early one; bodies (Messages, results, plans) are left to `runs show`.
 
-use executor::run::{Header, Next, Outcome, PauseKind, RemoteTask, RunEvent};
+use executor::run::{Header, Next, Outcome, Pause, PauseKind, RemoteTask, RunEvent};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -79,6 +79,9 @@ fn about(event: &RunEvent) -> Line<'_> {
         RunEvent::StepGathered { at, failed, .. } => {
             Line { failed: Some(*failed), ..of_run("step_gathered", *at) }
         }
+        RunEvent::StepAsked { at, pause, .. } => asked("step_asked", *at, pause),
+        RunEvent::StepAskedAgain { at, pause, .. } => asked("step_asked_again", *at, pause),
+        RunEvent::StepAnswered { at, .. } => of_run("step_answered", *at),
         RunEvent::StepComputed { at, .. } => of_run("step_computed", *at),
         RunEvent::StepFailed { at, error, .. } => {
             Line { error: Some(error.message.clone()), ..of_run("step_failed", *at) }
@@ -102,6 +105,11 @@ fn about(event: &RunEvent) -> Line<'_> {
         | RunEvent::StepCompleted { .. }
         | RunEvent::AttemptCanceled { .. } => of_attempt(event),
     }
+}
+
+/// What a step asks a person.
+fn asked(event: &'static str, at: Timestamp, pause: &Pause) -> Line<'static> {
+    Line { waits_for: Some("input"), question: pause.text(), ..of_run(event, at) }
 }
 
 fn of_header<'a>(event: &'static str, at: Timestamp, header: &'a Header) -> Line<'a> {
@@ -337,6 +345,7 @@ mod tests {
             callback: Some(callback),
         });
         let (attempt, at) = (1, AT);
+        let pause = || Pause { kind: PauseKind::Input, message_id: None, question: None };
         for event in [
             RunEvent::RunAdmitted { at },
             RunEvent::RunResumed { at },
@@ -345,6 +354,9 @@ mod tests {
             RunEvent::BudgetSpent { at, step: step() },
             RunEvent::StepCanceled { step: step(), at, by: step() },
             RunEvent::StepComputed { step: step(), at, result: body() },
+            RunEvent::StepAsked { step: step(), at, pause: pause() },
+            RunEvent::StepAskedAgain { step: step(), at, said: None, pause: pause() },
+            RunEvent::StepAnswered { step: step(), at, said: Some(body()), result: body() },
             RunEvent::StepExpanded { step: step(), at, items: body(), count: 2 },
             RunEvent::StepGathered { step: step(), at, failed: 1 },
             RunEvent::AttemptStarted { step: step(), attempt, at, intent: Arc::clone(&intent) },

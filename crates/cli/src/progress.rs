@@ -67,6 +67,10 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         RunEvent::StepCanceled { by, .. } => format!("canceled: {by} does not need it any more"),
         RunEvent::StepExpanded { count, .. } => format!("runs for {}", items(*count)),
         RunEvent::StepGathered { step, failed, .. } => gathered(recorded, step, *failed),
+        RunEvent::StepAsked { pause, .. } | RunEvent::StepAskedAgain { pause, .. } => {
+            format!("asks: {}", asked(pause))
+        }
+        RunEvent::StepAnswered { .. } => "answered".to_owned(),
         RunEvent::AttemptStarted { attempt, intent, .. } if *attempt > 1 => {
             format!("sent to {} (attempt {attempt})", clean(&intent.agent))
         }

@@ -5,6 +5,7 @@
 
 mod act;
 mod answer;
+mod ask;
 mod hints;
 mod judge;
 mod outcomes;
@@ -239,6 +240,9 @@ impl Driver {
                 | Input::Answered { .. }
         );
         let subject = report.input.step().and_then(|step| self.run.find(step));
+        if let (Input::Expired { .. }, Some(at)) = (&report.input, subject) {
+            self.flights.stop(Slot::Expire(at));
+        }
         let flown = subject.and_then(|at| self.flown(at, &report.input));
         let events = self.run.step(report.input);
         if events.is_empty() {

@@ -13,6 +13,8 @@ pub(crate) enum Slot {
     Flight(StepIndex, u32),
     /// Sleeps through a back-off.
     Sleep(StepIndex, u32),
+    /// Sleeps until a pause has lasted as long as it may.
+    Expire(StepIndex),
     /// Tells the agent to cancel.
     Cancel(StepIndex, u32),
     /// Waits for an un-bound attempt that is no longer wanted.
@@ -29,6 +31,7 @@ impl Slot {
             Effect::Send(at, attempt)
             | Effect::Answer(at, attempt, _)
             | Effect::Watch(at, attempt) => Some(Self::Flight(at, attempt)),
+            Effect::Expire(at) => Some(Self::Expire(at)),
             Effect::Sleep(at, attempt) => Some(Self::Sleep(at, attempt)),
             Effect::Cancel(at, attempt) => Some(Self::Cancel(at, attempt)),
             Effect::GiveUp(at, attempt) => Some(Self::GiveUp(at, attempt)),
@@ -43,7 +46,7 @@ impl Slot {
             | Self::Sleep(at, attempt)
             | Self::Cancel(at, attempt)
             | Self::GiveUp(at, attempt) => Some((at, attempt)),
-            Self::Deadline => None,
+            Self::Expire(_) | Self::Deadline => None,
         }
     }
 }

@@ -65,6 +65,11 @@ pub(crate) enum Purpose {
     SendWithoutContext,
     /// The same content once more, to an agent that takes none with a callback.
     SendWithoutCallback,
+    /// The question of a step that asks a person: the first, and each that follows an answer that does not fit.
+    Ask {
+        /// Counted from 0.
+        turn: u32,
+    },
     /// The answer to a question: the attempt's first, second, …
     Answer {
         /// Counted from 1.
@@ -79,6 +84,7 @@ pub(crate) fn message_id(run: &RunId, step: &str, attempt: u32, purpose: Purpose
         Purpose::Send => ("send", 0),
         Purpose::SendWithoutContext => ("send_without_context", 0),
         Purpose::SendWithoutCallback => ("send_without_callback", 0),
+        Purpose::Ask { turn } => ("ask", turn),
         Purpose::Answer { turn } => ("answer", turn),
     };
     let (step, item) = split_item(step).unwrap_or((step, 0));

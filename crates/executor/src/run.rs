@@ -5,6 +5,7 @@
 //! state, kept up to date by every event: [`Run::effects`]. A restart is replay, then `Resumed`.
 
 mod apply;
+mod ask;
 mod content;
 mod decide;
 mod effect;
@@ -37,7 +38,7 @@ pub use self::{
     },
     effect::{Effect, Effects},
     event::{RunEvent, StepId},
-    input::{Failure, Input, Rendered, Wait},
+    input::{Failure, Input, Rendered, Reply, Wait},
     items::Items,
     refusal::Refusal,
     shape::{Shape, StepIndex, StepShape},

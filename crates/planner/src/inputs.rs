@@ -9,6 +9,7 @@ use protocol::wkt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
+use crate::schema::validator;
 use crate::workflow::Workflow;
 
 /// Describes one input.
@@ -239,13 +240,6 @@ impl Input {
             _ => "a value".to_owned(),
         }
     }
-}
-
-/// What holds values against the schema of an input, its formats included.
-pub(crate) fn validator(
-    schema: &Json,
-) -> Result<jsonschema::Validator, jsonschema::ValidationError<'static>> {
-    jsonschema::options().should_validate_formats(true).build(schema)
 }
 
 fn with_article(kind: &str) -> String {

@@ -152,6 +152,10 @@ pub enum Type {
     TextOrList(Place),
     /// A name, or a mapping of one kind.
     NameOrMapping(Place),
+    /// Text that is not blank and may hold expressions.
+    Question,
+    /// A JSON Schema of the keywords of inputs.
+    Schema,
     /// What JSON Schema has a keyword take.
     Keyword(Keyword),
 }

@@ -3,9 +3,10 @@
 //! [`check`] reads a workflow file and finds everything that is wrong with it at once. [`bind()`]
 //! chooses an agent for each step from a snapshot of the registry, always the same for the same
 //! snapshot, and says why every other agent was not chosen. While the plan runs, [`evaluate_when`],
-//! [`evaluate_items`], [`evaluate_set`], [`render_message`] and [`evaluate_outputs`] turn the results of earlier steps into what is done
+//! [`evaluate_items`], [`evaluate_set`], [`evaluate_question`], [`render_message`] and [`evaluate_outputs`] turn the results of earlier steps into what is done
 //! next. Nothing here does I/O, knows the time, or is async.
 
+mod ask;
 mod bind;
 #[cfg(test)]
 mod cost;
@@ -22,6 +23,7 @@ mod references;
 mod render;
 mod result;
 mod schedule;
+mod schema;
 mod scope;
 pub mod show;
 mod step;
@@ -29,6 +31,7 @@ mod template;
 mod turn;
 mod workflow;
 
+pub use ask::{Ask, DEFAULT_PAUSE_TIMEOUT, evaluate_question};
 pub use bind::bind;
 pub use criteria::{Criteria, Preference};
 pub use dag::{Edge, Reason, ReasonKind};
@@ -42,6 +45,7 @@ pub use references::MAX_REFERENCES;
 pub use render::{Origin, evaluate_outputs, render_message};
 pub use result::{StepError, StepResult, StepState};
 pub use schedule::{Occurrence, Schedule, Times};
+pub use schema::{Misfit, Schema};
 pub use scope::{Item, RunView, Scope};
 pub use step::{ErrorClass, ForEach, Jitter, Join, OnError, Retry, RunIf, Selector, Step, item_id};
 pub use template::{PartContent, PartTemplate, Template};

@@ -3,6 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::ask::DEFAULT_PAUSE_TIMEOUT;
 use crate::criteria::Criteria;
 use crate::dag::Edge;
 use crate::plan::{Binding, Plan};
@@ -48,6 +49,9 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
     line(out, &plan.workflow.steps[step].id);
     if let Some(binding) = &plan.bindings[step] {
         binding_text(plan, step, binding, out);
+    }
+    if let Some(asks) = asks(plan, step) {
+        line(out, &format!("  asks       {asks}"));
     }
     if let Some(set) = names(plan.workflow.steps[step].set.as_ref()) {
         line(out, &format!("  computes   {}", set.join(", ")));
@@ -112,6 +116,22 @@ fn for_each(plan: &Plan, step: usize) -> Option<String> {
     let list = document::brief(plan.workflow.source.slice(for_each.span), 200);
     let most = for_each.concurrency.map(|most| format!(", {most} at once")).unwrap_or_default();
     Some(format!("{list}{most}"))
+}
+
+/// The question that a step asks, as written, and how long an answer is waited for; of a step with an agent the
+/// latter alone, where the file says something about it.
+fn asks(plan: &Plan, step: usize) -> Option<String> {
+    let step = &plan.workflow.steps[step];
+    let longest = duration::show(step.pause_timeout);
+    match &step.ask {
+        Some(ask) => {
+            let fits = if ask.schema.is_some() { ", for what fits a schema" } else { "" };
+            Some(format!("{}{fits}, {longest} at most", shown(&ask.question.written())))
+        }
+        None if step.pause_timeout == DEFAULT_PAUSE_TIMEOUT => None,
+        None if step.set.is_some() => None,
+        None => Some(format!("what its agent asks, {longest} at most")),
+    }
 }
 
 /// What a step waits for, when that is not all of its dependencies and their success.
@@ -247,6 +267,14 @@ fn step_json(plan: &Plan, step: usize) -> Json {
         if let Some(names) = names(values.as_ref()) {
             shown[key] = json!(names);
         }
+    }
+    if let Some(ask) = &plan.workflow.steps[step].ask {
+        shown["ask"] = ask.question.written().into();
+        shown["schema"] = json!(ask.schema);
+    }
+    if plan.workflow.steps[step].set.is_none() {
+        shown["pause_timeout_seconds"] =
+            plan.workflow.steps[step].pause_timeout.as_secs_f64().into();
     }
     if let Some(for_each) = &plan.workflow.steps[step].for_each {
         shown["for_each"] = plan.workflow.source.slice(for_each.span).into();

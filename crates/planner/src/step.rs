@@ -6,6 +6,7 @@ use std::time::Duration;
 use document::Span;
 use serde::{Deserialize, Serialize};
 
+use crate::ask::{Ask, DEFAULT_PAUSE_TIMEOUT};
 use crate::criteria::Criteria;
 use crate::expression::Expression;
 use crate::template::{PartTemplate, Template};
@@ -17,7 +18,7 @@ pub struct Step {
     pub id: String,
     /// Where its id stands in the file.
     pub span: Span,
-    /// Which agent serves it; absent for a step that computes values.
+    /// Which agent serves it; absent for a step that asks no agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<Selector>,
     /// Where the selector stands in the file.
@@ -25,6 +26,9 @@ pub struct Step {
     /// The values that it computes instead of asking an agent: a mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<Template>,
+    /// What it asks a person instead of asking an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<Ask>,
     /// What is made of the result of each successful attempt, by name: a mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Template>,
@@ -55,6 +59,14 @@ pub struct Step {
     pub retry: Retry,
     /// How long one attempt may take.
     pub timeout: Duration,
+    /// How long a pause may last.
+    #[serde(default = "default_pause")]
+    pub pause_timeout: Duration,
+}
+
+/// What holds in plans that were made before there was the field.
+fn default_pause() -> Duration {
+    DEFAULT_PAUSE_TIMEOUT
 }
 
 /// Says how many of its dependencies a step waits for.

@@ -48,6 +48,15 @@ impl Template {
         }
     }
 
+    /// A value without mappings or lists that hold expressions, as it was written.
+    pub(crate) fn written(&self) -> String {
+        match self {
+            Template::Expression(expression) => expression.source().to_owned(),
+            Template::Literal(value) => text_of(value.clone()),
+            Template::Sequence(_) | Template::Mapping(_) => String::new(),
+        }
+    }
+
     /// Evaluates to text; what is no string becomes JSON.
     pub(crate) fn render(
         &self,

@@ -22,10 +22,12 @@ pub(crate) mod duration;
 mod each;
 mod gate;
 mod inputs;
+mod kind;
 mod limits;
 mod message;
 mod policy;
 mod schedule;
+mod schema;
 mod selector;
 mod steps;
 mod values;
@@ -126,6 +128,8 @@ pub struct Output {
     pub description: Option<String>,
 }
 
+#[cfg(test)]
+pub(crate) use kind::KINDS;
 pub(crate) use message::CONTENT_KEYS;
 
 pub use duration::{parse as parse_duration, show as show_duration};
@@ -197,6 +201,7 @@ struct Defaults {
     timeout: Duration,
     retry: Retry,
     on_error: OnError,
+    pause_timeout: Duration,
 }
 
 struct Checker<'s, 'n> {

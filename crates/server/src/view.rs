@@ -116,7 +116,8 @@ async fn status(
                 let mut parts = Vec::new();
                 for (step, pause) in recorded.run.pauses() {
                     let text = question(runs, record, step, pause).await?;
-                    parts.push(Part::text(text).with_metadata(metadata::STEP, step.as_str()));
+                    let part = Part::text(text).with_metadata(metadata::STEP, step.as_str());
+                    parts.push(expecting(recorded, step, part));
                 }
                 Some(parts)
             }
@@ -140,6 +141,18 @@ fn said(record: &TaskRecord, parts: Vec<Part>) -> Message {
         .with_id(message_id)
         .with_task(id.as_str())
         .with_context(record.context_id())
+}
+
+/// What a step asks, with what the answer has to fit.
+fn expecting(recorded: &Recorded, step: &StepId, part: Part) -> Part {
+    let planned = recorded.run.find(step).map(|at| recorded.run.planned(at));
+    let step = planned.and_then(|at| recorded.plan.workflow.steps.get(at.0 as usize));
+    match step.and_then(|step| step.ask.as_ref()?.schema.as_ref()) {
+        Some(schema) => part
+            .with_metadata("mimeType", "application/json")
+            .with_metadata("schema", schema.as_json().clone()),
+        None => part,
+    }
 }
 
 async fn question(
@@ -230,6 +243,9 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::StepCanceled { .. }
         | RunEvent::StepExpanded { .. }
         | RunEvent::StepGathered { .. }
+        | RunEvent::StepAsked { .. }
+        | RunEvent::StepAskedAgain { .. }
+        | RunEvent::StepAnswered { .. }
         | RunEvent::AttemptStarted { .. }
         | RunEvent::AttemptPaused { .. }
         | RunEvent::AttemptUnpaused { .. }

@@ -24,7 +24,7 @@ examples: [An example]
 steps: {a: {agent: it}}
 ";
 
-pub(super) static ROWS: [Row; 51] = [
+pub(super) static ROWS: [Row; 55] = [
     Row {
         field: "workflow.convoke",
         act: Act::Plan,
@@ -128,6 +128,12 @@ pub(super) static ROWS: [Row; 51] = [
         shows: |seen| seen.json["state"] == "completed",
     },
     Row {
+        field: "defaults.pause_timeout",
+        act: Act::Plan,
+        file: "defaults: {pause_timeout: 2m}\nsteps: {a: {agent: it}}",
+        shows: |seen| seen.step("a")["pause_timeout_seconds"] == 120.0,
+    },
+    Row {
         field: "step.agent",
         act: Act::Plan,
         file: "steps: {a: {agent: it}}",
@@ -168,6 +174,24 @@ pub(super) static ROWS: [Row; 51] = [
         act: Act::Run(&[]),
         file: "steps: {a: {agent: it, message: hi, when: 1 == 2}}",
         shows: |seen| seen.step("a")["state"] == "skipped",
+    },
+    Row {
+        field: "step.ask",
+        act: Act::Run(&[]),
+        file: "steps: {a: {ask: Really?}}",
+        shows: |seen| seen.done.code == 4 && seen.done.stderr.contains("Really?"),
+    },
+    Row {
+        field: "step.schema",
+        act: Act::Plan,
+        file: "steps: {a: {ask: Really?, schema: {type: boolean}}}",
+        shows: |seen| seen.step("a")["schema"] == json!({"type": "boolean"}),
+    },
+    Row {
+        field: "step.pause_timeout",
+        act: Act::Plan,
+        file: "steps: {a: {ask: Really?, pause_timeout: 2m}}",
+        shows: |seen| seen.step("a")["pause_timeout_seconds"] == 120.0,
     },
     Row {
         field: "step.set",

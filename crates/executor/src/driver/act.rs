@@ -45,6 +45,7 @@ impl Driver {
                     || wanted.contains(Effect::Watch(at, attempt))
             }
             Slot::Sleep(at, attempt) => wanted.contains(Effect::Sleep(at, attempt)),
+            Slot::Expire(at) => wanted.contains(Effect::Expire(at)),
             Slot::Cancel(at, attempt) => wanted.contains(Effect::Cancel(at, attempt)),
             Slot::GiveUp(at, attempt) => wanted.contains(Effect::GiveUp(at, attempt)),
             Slot::Deadline => wanted.contains(Effect::Deadline),
@@ -72,6 +73,7 @@ impl Driver {
                     });
                 }
             }
+            Slot::Expire(at) => self.remind_of_pause(at)?,
             Slot::Deadline => self.remind_of_deadline(),
         }
         Ok(())
@@ -162,7 +164,7 @@ impl Driver {
         });
     }
 
-    fn remind(
+    pub(super) fn remind(
         &mut self,
         slot: Slot,
         at: Timestamp,
@@ -190,6 +192,11 @@ impl Driver {
             Slot::Sleep(at, attempt) => {
                 let step = self.step_id(at);
                 self.take(Report::of(Input::Woken { step, attempt }));
+            }
+            Slot::Expire(at) => {
+                if let Err(error) = self.remind_of_pause(at) {
+                    tracing::error!(%error, "a pause cannot end");
+                }
             }
             Slot::Deadline => self.remind_of_deadline(),
         }
@@ -246,6 +253,7 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
         Phase::Waiting
         | Phase::Ready
         | Phase::Rendering
+        | Phase::Asked { .. }
         | Phase::Answered(..)
         | Phase::BackingOff { .. }
         | Phase::Items

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use protocol::{model::metadata, v1::Message};
 use tokio::sync::oneshot;
 
-use super::{Driver, Shared, relay::relayed};
+use super::{Driver, Shared, ask::Replied, relay::relayed};
 use crate::{
     ExecutorError,
     answer::{Answer, ReplyError},
@@ -18,7 +18,8 @@ use crate::{
 
 /// Somebody who waits until an answer is durable.
 pub(super) struct Waiting {
-    pub(super) step: StepId,
+    /// What it then hears.
+    pub(super) told: Result<StepId, ReplyError>,
     pub(super) taken: oneshot::Sender<Result<StepId, ReplyError>>,
 }
 
@@ -40,14 +41,8 @@ impl Driver {
             }
             kept = Some(once.put_alone(account, &self.id)?);
         }
-        let references = self.referred(&message).await;
-        let prepared = self.addressed(step).and_then(|at| {
-            let (flight, task) = self.asking(at).ok_or(ReplyError::NotPaused)?;
-            let report = self.answer_report(at, &flight, &task, message, references)?;
-            Ok((at, report))
-        });
-        match prepared {
-            Ok((at, report)) => {
+        match self.prepared(step, message).await {
+            Ok((at, (report, told))) => {
                 let step = self.run.at(at).id.clone();
                 self.take(report);
                 if self.run.halt().is_some() {
@@ -56,7 +51,7 @@ impl Driver {
                     return Ok(());
                 }
                 self.draft.writes.extend(kept);
-                self.waiting.push(Waiting { step, taken });
+                self.waiting.push(Waiting { told: told.map(|()| step), taken });
             }
             // Whoever asked may be gone.
             Err(refused) => drop(taken.send(Err(refused))),
@@ -68,8 +63,24 @@ impl Driver {
     pub(super) fn confirm_answers(&mut self) {
         for waiting in self.waiting.drain(..) {
             // Whoever asked may be gone.
-            drop(waiting.taken.send(Ok(waiting.step)));
+            drop(waiting.taken.send(waiting.told));
         }
+    }
+
+    /// The step an answer is for, and what is to be drafted of it.
+    async fn prepared(
+        &self,
+        step: Option<StepId>,
+        message: Message,
+    ) -> Result<(StepIndex, Replied), ReplyError> {
+        let at = self.addressed(step)?;
+        if let Some(replied) = self.replied(at, &message).await? {
+            return Ok((at, replied));
+        }
+        let references = self.referred(&message).await;
+        let (flight, task) = self.asking(at).ok_or(ReplyError::NotPaused)?;
+        let report = self.answer_report(at, &flight, &task, message, references)?;
+        Ok((at, (report, Ok(()))))
     }
 
     /// The step an answer is for: the one it names, else the only one that waits.

@@ -38,6 +38,9 @@ impl Driver {
         }
         scope.item = self.item(at).await?;
         let Some(binding) = &plan.bindings[planned] else {
+            if let Some(report) = self.question(at, &plan, &scope)? {
+                return Ok(report);
+            }
             return self.computed(at, planner::evaluate_set(&plan.workflow, planned, &scope));
         };
         match planner::render_message(&plan.workflow, planned, &scope) {
@@ -236,7 +239,7 @@ impl Driver {
         ids.into_iter().map(|(_, _, id)| id).take(MAX_REFERENCES).collect()
     }
 
-    fn cannot_render(&self, at: StepIndex, why: &str) -> Result<Report, ExecutorError> {
+    pub(super) fn cannot_render(&self, at: StepIndex, why: &str) -> Result<Report, ExecutorError> {
         let error = StepError {
             step: self.run.at(at).id.to_string(),
             class: ErrorClass::Invalid,
@@ -251,7 +254,7 @@ impl Driver {
         Ok(Report { blobs, result: Some(Arc::new(result)), ..report })
     }
 
-    fn rendered(&self, at: StepIndex, rendered: Rendered) -> Report {
+    pub(super) fn rendered(&self, at: StepIndex, rendered: Rendered) -> Report {
         let step: StepId = self.run.at(at).id.clone();
         Report::of(Input::Rendered { step, at: Timestamp::now(), rendered })
     }

@@ -40,6 +40,9 @@ impl Run {
             RunEvent::StepGathered { step, at, failed } => {
                 self.settle(step, *at, Settled::Gathered { failed: *failed });
             }
+            RunEvent::StepAsked { step, at, pause } => self.ask(step, *at, pause),
+            RunEvent::StepAskedAgain { step, at, pause, .. } => self.ask_again(step, *at, pause),
+            RunEvent::StepAnswered { step, at, result, .. } => self.answered(step, *at, result),
             RunEvent::AttemptStarted { step, attempt, at, intent } => {
                 self.start_attempt(step, *attempt, *at, intent);
             }
@@ -121,13 +124,13 @@ impl Run {
         let after = phase.effects(at);
         let is_ready = matches!(phase, Phase::Ready | Phase::Answered(..));
         let is_expanded = phase == Phase::Items;
-        let was_paused = matches!(step.phase, Phase::Paused { .. });
-        let is_paused = matches!(phase, Phase::Paused { .. });
+        let was_paused = step.phase.is_pause();
+        let is_paused = phase.is_pause();
         let is_between_attempts = step.attempts > 0 && !matches!(phase, Phase::Settled(_));
         step.phase = phase;
         let has_slot = step.holds_slot();
         self.slots_taken = self.slots_taken + usize::from(has_slot) - usize::from(had_slot);
-        set_member(&mut self.active, at, has_slot || is_between_attempts);
+        set_member(&mut self.active, at, has_slot || is_between_attempts || is_paused);
         set_member(&mut self.ready, at, is_ready);
         set_member(&mut self.expanded, at, is_expanded);
         if was_paused != is_paused {
@@ -293,6 +296,7 @@ impl Run {
             {
                 self.end_step(index, since, Settled::Canceled);
             }
+            Phase::Asked { .. } => self.end_step(index, since, Settled::Canceled),
             Phase::Rendering => self.set_phase(index, Phase::Ready),
             Phase::Waiting
             | Phase::Ready

@@ -24,6 +24,10 @@ impl Run {
             }
             Input::Resumed { at } => self.header.as_ref().map(|_| RunEvent::RunResumed { at }),
             Input::Rendered { step, at, rendered } => self.decide_rendered(step, at, rendered),
+            Input::Replied { step, at, said, reply } => self.decide_replied(step, at, said, reply),
+            Input::Expired { step, at, error, result } => {
+                self.decide_expired(step, at, error, result)
+            }
             Input::Bound { step, attempt, task } => self
                 .is_unbound(&step, attempt)
                 .then_some(RunEvent::AttemptBound { step, attempt, task }),
@@ -112,6 +116,7 @@ impl Run {
                 RunEvent::StepSkipped { step, at, reason: SkipReason::When { condition } }
             }
             Rendered::Expand { items, count } => RunEvent::StepExpanded { step, at, items, count },
+            Rendered::Ask { pause } => RunEvent::StepAsked { step, at, pause },
             Rendered::Computed { result } => RunEvent::StepComputed { step, at, result },
             Rendered::Fail { error, result } => RunEvent::StepFailed { step, at, result, error },
         })

@@ -115,6 +115,39 @@ pub enum RunEvent {
         /// How many of them have failed; then the step has.
         failed: u32,
     },
+    /// The step asks a person.
+    StepAsked {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// What it asks.
+        pause: Pause,
+    },
+    /// An answer that does not fit; the question stands.
+    StepAskedAgain {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// The Message of whoever answered: ProtoJSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Body>,
+        /// What it asks, with what is wrong with the answer.
+        pause: Pause,
+    },
+    /// An answer that fits: it is the result of the step.
+    StepAnswered {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// The Message of whoever answered: ProtoJSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Body>,
+        /// A [`planner::StepResult`].
+        result: Body,
+    },
     /// INTENT: this Message is about to be sent, perhaps more than once, always the same bytes.
     AttemptStarted {
         /// Which step.

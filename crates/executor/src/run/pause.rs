@@ -27,7 +27,9 @@ impl Run {
     /// Steps that wait for somebody, in plan order, with what each asks for.
     pub fn pauses(&self) -> impl Iterator<Item = (&StepId, &Pause)> {
         self.paused.iter().filter_map(|at| match &self.at(*at).phase {
-            Phase::Paused { pause, .. } => Some((&self.at(*at).id, pause)),
+            Phase::Paused { pause, .. } | Phase::Asked { pause, .. } => {
+                Some((&self.at(*at).id, pause))
+            }
             _ => None,
         })
     }

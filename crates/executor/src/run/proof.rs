@@ -100,6 +100,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
             RunEvent::StepCompleted { step, .. }
             | RunEvent::StepSkipped { step, .. }
             | RunEvent::StepGathered { step, .. }
+            | RunEvent::StepAnswered { step, .. }
             | RunEvent::StepComputed { step, .. }
             | RunEvent::StepFailed { step, .. } => {
                 prop_assert!(settled.insert(step), "{step} settles once");
@@ -178,6 +179,9 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => Just(Fate::TimesOutOnce),
         1 => (1u32..4).prop_map(Fate::Asks),
         1 => Just(Fate::WantsAuthorization),
+        1 => (0u32..3).prop_map(Fate::AsksPerson),
+        1 => Just(Fate::AsksPersonInVain),
+        1 => Just(Fate::AsksInVain),
         1 => Just(Fate::Fails),
         1 => Just(Fate::Computes),
         1 => Just(Fate::CannotRender),
@@ -222,6 +226,7 @@ fn shape_of(dependencies: &[Vec<u32>], steps: &[Character], parallel: usize) -> 
                 on: [ErrorClass::Unavailable, ErrorClass::Timeout].into(),
             },
             timeout: Duration::from_mins(5),
+            pause_timeout: Duration::from_hours(24),
             concurrency: step.items.map_or(usize::MAX, |(_, at_once)| at_once),
         })
         .collect();

@@ -159,6 +159,7 @@ impl Run {
             Phase::Waiting
             | Phase::Ready
             | Phase::Rendering
+            | Phase::Asked { .. }
             | Phase::BackingOff { .. }
             | Phase::Items => {
                 let step = found.id.clone();

@@ -38,6 +38,8 @@ pub struct StepShape {
     pub retry: Retry,
     /// How long one attempt may take.
     pub timeout: Duration,
+    /// How long a pause may last.
+    pub pause_timeout: Duration,
     /// Items of its `for_each` under way at once.
     pub concurrency: usize,
 }
@@ -82,6 +84,7 @@ impl Shape {
                 on_error: step.on_error,
                 retry: step.retry.clone(),
                 timeout: step.timeout,
+                pause_timeout: step.pause_timeout,
                 concurrency: step
                     .for_each
                     .as_ref()
@@ -195,6 +198,7 @@ mod tests {
                 on: [ErrorClass::Unavailable].into(),
             },
             timeout: Duration::from_secs(1),
+            pause_timeout: Duration::from_secs(1),
             concurrency: usize::MAX,
         }
     }

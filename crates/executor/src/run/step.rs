@@ -7,6 +7,9 @@
 //! | Ready | a slot is free | Rendering |
 //! | Ready, Rendering, `BackingOff` | `AttemptStarted` | Sending |
 //! | Ready, Rendering | `StepSkipped`, `StepFailed`, `StepComputed` | Settled |
+//! | Ready, Rendering | `StepAsked` | Asked |
+//! | Asked | `StepAskedAgain` | Asked |
+//! | Asked | `StepAnswered`, `StepFailed`, the run halts, `StepCanceled` | Settled |
 //! | Ready, Rendering | `StepExpanded` | Items: one more step for each of them, which begins as Ready or Waiting |
 //! | Items | `StepGathered`, once all of them are settled | Settled |
 //! | Items | the run halts | Settled |
@@ -76,6 +79,17 @@ pub enum Phase {
         /// What it asks for.
         pause: Pause,
         /// Since when: the attempt's timeout stands still.
+        since: Timestamp,
+    },
+    /// It waits for a person, and no agent is involved. Holds no slot.
+    Asked {
+        /// What was asked first.
+        first: Pause,
+        /// What is asked now: the same, and what is wrong with the last answer.
+        pause: Pause,
+        /// How many answers did not fit.
+        turn: u32,
+        /// Since when.
         since: Timestamp,
     },
     /// The answer waits for a slot.
@@ -174,7 +188,7 @@ impl Step {
     pub fn state(&self) -> StepState {
         match &self.phase {
             Phase::Waiting | Phase::Ready => StepState::Waiting,
-            Phase::Paused { .. } => StepState::Paused,
+            Phase::Paused { .. } | Phase::Asked { .. } => StepState::Paused,
             Phase::Rendering
             | Phase::Sending(_)
             | Phase::Watching(..)
@@ -205,6 +219,7 @@ impl Step {
             Phase::Waiting
             | Phase::Ready
             | Phase::Rendering
+            | Phase::Asked { .. }
             | Phase::BackingOff { .. }
             | Phase::Items
             | Phase::Settled(_) => None,
@@ -241,6 +256,7 @@ impl Step {
             Phase::Waiting
             | Phase::Ready
             | Phase::Paused { .. }
+            | Phase::Asked { .. }
             | Phase::Answered(..)
             | Phase::BackingOff { .. }
             | Phase::Items
@@ -255,6 +271,11 @@ impl Step {
 }
 
 impl Phase {
+    /// Whether it waits for somebody.
+    pub(super) fn is_pause(&self) -> bool {
+        matches!(self, Self::Paused { .. } | Self::Asked { .. })
+    }
+
     /// The work that this phase wants done: at most two things.
     pub(super) fn effects(&self, at: StepIndex) -> [Option<Effect>; 2] {
         match self {
@@ -263,9 +284,12 @@ impl Phase {
             }
             // An agent that waits for authorization may go on by itself; one that waits for input cannot.
             Self::Paused { flight, pause, .. } => match pause.kind {
-                PauseKind::Input => [None, None],
-                PauseKind::Auth => [Some(Effect::Watch(at, flight.attempt)), None],
+                PauseKind::Input => [Some(Effect::Expire(at)), None],
+                PauseKind::Auth => {
+                    [Some(Effect::Watch(at, flight.attempt)), Some(Effect::Expire(at))]
+                }
             },
+            Self::Asked { .. } => [Some(Effect::Expire(at)), None],
             Self::Answering(flight, _) => {
                 [Some(Effect::Answer(at, flight.attempt, flight.turn)), None]
             }

@@ -124,6 +124,8 @@ fn takes(field: &Field) -> String {
         Type::List(place) => format!("a list: see {}", section(*place)),
         Type::TextOrList(place) => format!("text, or a list: see {}", section(*place)),
         Type::NameOrMapping(place) => format!("a name, or a mapping: see {}", section(*place)),
+        Type::Question => "text".to_owned(),
+        Type::Schema => "a schema".to_owned(),
         Type::Keyword(of) => keyword(*of).to_owned(),
     }
 }

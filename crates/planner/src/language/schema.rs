@@ -178,6 +178,10 @@ fn takes(of: &Type) -> Json {
             "minItems": 1,
         }),
         Type::NameOrMapping(place) => json!({"anyOf": [name(), reference(*place)]}),
+        Type::Question => json!({"type": "string", "pattern": r"\S"}),
+        Type::Schema => {
+            json!({"allOf": [reference(Place::Input)], "properties": {"from": false}})
+        }
         Type::Keyword(of) => keyword(*of),
     }
 }
@@ -291,13 +295,11 @@ fn gates() -> Json {
         |key: &str, value: Json| json!({"required": [key], "properties": {key: {"const": value}}});
     json!({
         "dependentRequired": {"concurrency": ["for_each"]},
-        // Somebody is asked, or something is computed without anybody.
+        // An agent is asked, or a person, or something is computed without anybody.
         "oneOf": [
-            {"required": ["agent"], "properties": {"set": false}},
-            {
-                "required": ["set"],
-                "properties": {"agent": false, "message": false, "retry": false, "timeout": false, "outputs": false},
-            },
+            only("agent", &["ask", "set", "schema"]),
+            only("ask", &["agent", "set", "message", "retry", "timeout", "outputs"]),
+            only("set", &["agent", "ask", "message", "retry", "timeout", "outputs", "schema", "pause_timeout"]),
         ],
         "allOf": [
             {
@@ -310,6 +312,13 @@ fn gates() -> Json {
             },
         ],
     })
+}
+
+/// A step that has this, and none of those.
+fn only(key: &str, without: &[&str]) -> Json {
+    let without: Map<String, Json> =
+        without.iter().map(|key| ((*key).to_owned(), json!(false))).collect();
+    json!({"required": [key], "properties": without})
 }
 
 /// A schema within that of an input: the same keywords, and others.

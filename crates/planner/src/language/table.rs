@@ -3,9 +3,9 @@
 use super::Type::{
     AgentUrl, AnyOf, Artifacts, Cron, Declared, Duration, Expression, FileInput, Flag, Given,
     Input, Integer, Items, Join, List, Literal, Mapping, MediaType, MediaTypes, Name,
-    NameOrMapping, Named, Names as NameList, Number, OneOf, Step as StepId, Steps, Template,
-    TemplateMapping, TemplateMediaType, TemplateUrl, Text, TextOrList, Texts, TimeZone, Value,
-    Values, Version, WorkflowName,
+    NameOrMapping, Named, Names as NameList, Number, OneOf, Question, Schema, Step as StepId,
+    Steps, Template, TemplateMapping, TemplateMediaType, TemplateUrl, Text, TextOrList, Texts,
+    TimeZone, Value, Values, Version, WorkflowName,
 };
 use super::{Field, Names, Place};
 use crate::step::ErrorClass;
@@ -44,7 +44,7 @@ pub(super) static WORKFLOW: [Field; 16] = [
 pub(super) static AGENT: [Field; 1] =
     [Field::new("url", AgentUrl, "the URL of its card, or of its host").required()];
 
-pub(super) static DEFAULTS: [Field; 3] = [
+pub(super) static DEFAULTS: [Field; 4] = [
     Field::new("timeout", Duration, "`timeout` of every step that has none of its own")
         .default("10m"),
     Field::new(
@@ -54,6 +54,8 @@ pub(super) static DEFAULTS: [Field; 3] = [
     ),
     Field::new("on_error", OneOf(words::on_error), "`on_error` of every step that has none")
         .default("fail"),
+    Field::new("pause_timeout", Duration, "`pause_timeout` of every step that has none")
+        .default("7d"),
 ];
 
 pub(super) static CONCURRENCY: [Field; 3] = [
@@ -94,9 +96,19 @@ pub(super) static SCHEDULE: [Field; 3] = [
     Field::new("inputs", Given, "gives every input that has no default"),
 ];
 
-pub(super) static STEP: [Field; 14] = [
+pub(super) static STEP: [Field; 17] = [
     Field::new("agent", NameOrMapping(Place::Selector), "who is to do it")
-        .otherwise("required, or `set`"),
+        .otherwise("required, or `ask` or `set`"),
+    Field::new(
+        "ask",
+        Question,
+        "instead of an agent: a question. The run pauses until somebody answers; the answer is the `text` and `data` of the step, see [Questions](#questions)",
+    ),
+    Field::new(
+        "schema",
+        Schema,
+        "what the answer to `ask` has to fit: a JSON Schema of the keywords of [inputs](#inputs). One that does not is told why, and the step waits on",
+    ),
     Field::new(
         "set",
         Values,
@@ -160,6 +172,12 @@ pub(super) static STEP: [Field; 14] = [
         "timeout",
         Duration,
         "how long one attempt may take; the remote Task is then canceled",
+    )
+    .otherwise("that of `defaults`"),
+    Field::new(
+        "pause_timeout",
+        Duration,
+        "how long a pause may last, of an `ask` or an agent; then the step fails, `timeout`, and is not tried again. All other clocks stand still meanwhile",
     )
     .otherwise("that of `defaults`"),
 ];

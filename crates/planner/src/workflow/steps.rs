@@ -7,6 +7,7 @@ use document::{Entry, Node, Span, Value};
 use super::decoder::Fields;
 use super::values::Reading;
 use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output};
+use crate::ask::DEFAULT_PAUSE_TIMEOUT;
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
 use crate::expression::ITEM;
 use crate::language::Place;
@@ -24,6 +25,7 @@ impl<'n> Checker<'_, 'n> {
             timeout: DEFAULT_STEP_TIMEOUT,
             retry: Retry::default(),
             on_error: OnError::default(),
+            pause_timeout: DEFAULT_PAUSE_TIMEOUT,
         };
         if let Some(node) = fields.get("defaults") {
             let fields = self.decoder.fields(node, "`defaults`", Place::Defaults);
@@ -36,6 +38,10 @@ impl<'n> Checker<'_, 'n> {
     fn policy(&mut self, fields: Fields<'n>, what: &str, policy: &mut Defaults) {
         if let Some(timeout) = self.duration(fields, "timeout", &format!("`timeout` of {what}")) {
             policy.timeout = timeout;
+        }
+        let what_pauses = format!("`pause_timeout` of {what}");
+        if let Some(longest) = self.duration(fields, "pause_timeout", &what_pauses) {
+            policy.pause_timeout = longest;
         }
         if let Some(node) = fields.get("retry") {
             policy.retry = self.retry(node, what, &policy.retry);
@@ -106,20 +112,23 @@ impl<'n> Checker<'_, 'n> {
             None => None,
         };
         self.locals = &[];
+        self.check_kind(fields, entry, &what);
         let set = self.set(fields, &what, &mut reads);
+        let ask = self.ask(fields, &what, &mut reads);
         let outputs = self.step_outputs(fields, &what, &mut reads);
         let mut all_reads = self.resolve(index, &needs, reads, edges);
         all_reads.extend(part_steps);
         all_reads.sort_unstable();
         all_reads.dedup();
-        let selector = self.agent(index, fields, entry, &what, edges);
+        let selector = self.agent(index, fields, &what, edges);
         let gate = self.gate(fields, &what, edges.count_into(index));
         Some(Step {
             id: entry.key.clone(),
             span: entry.key_span,
             selector_span: fields.get("agent").map_or(entry.key_span, Node::head_span),
-            selector: if set.is_some() { selector } else { Some(selector?) },
+            selector: if set.is_some() || ask.is_some() { selector } else { Some(selector?) },
             set,
+            ask,
             outputs,
             message,
             needs,
@@ -132,6 +141,7 @@ impl<'n> Checker<'_, 'n> {
             on_error: policy.on_error,
             retry: policy.retry,
             timeout: policy.timeout,
+            pause_timeout: policy.pause_timeout,
         })
     }
 

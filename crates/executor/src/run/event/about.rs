@@ -12,6 +12,9 @@ impl RunEvent {
             | Self::StepCanceled { step, .. }
             | Self::StepExpanded { step, .. }
             | Self::StepGathered { step, .. }
+            | Self::StepAsked { step, .. }
+            | Self::StepAskedAgain { step, .. }
+            | Self::StepAnswered { step, .. }
             | Self::AttemptStarted { step, .. }
             | Self::ContextRefused { step, .. }
             | Self::CallbackRefused { step, .. }
@@ -51,6 +54,9 @@ impl RunEvent {
             | Self::RunStarted { .. }
             | Self::RunQueued { .. }
             | Self::RunAdmitted { .. }
+            | Self::StepAsked { .. }
+            | Self::StepAskedAgain { .. }
+            | Self::StepAnswered { .. }
             | Self::AttemptReported { .. }
             | Self::AttemptPaused { .. }
             | Self::AttemptUnpaused { .. }
@@ -87,7 +93,9 @@ impl RunEvent {
             Self::RunStarted { header, .. } | Self::RunQueued { header, .. } => {
                 header.message.as_ref()
             }
-            Self::AttemptAnswered { said, .. } => said.as_ref(),
+            Self::AttemptAnswered { said, .. }
+            | Self::StepAskedAgain { said, .. }
+            | Self::StepAnswered { said, .. } => said.as_ref(),
             _ => None,
         }
     }
@@ -98,6 +106,7 @@ impl RunEvent {
         match self {
             Self::StepCompleted { step, .. }
             | Self::StepComputed { step, .. }
+            | Self::StepAnswered { step, .. }
             | Self::StepFailed { step, .. }
             | Self::StepSkipped { step, .. }
             | Self::StepGathered { step, .. }

@@ -67,6 +67,11 @@ pub(super) fn paused(
     }
 }
 
+/// What a step asks a person.
+pub(super) fn asked(question: &str) -> Pause {
+    Pause { kind: PauseKind::Input, message_id: None, question: Some(body(question)) }
+}
+
 pub(super) fn failed(step: StepId, attempt: u32, at: Timestamp, class: ErrorClass) -> Input {
     Input::Failed {
         step,

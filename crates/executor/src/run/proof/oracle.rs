@@ -116,9 +116,11 @@ fn end_of(fate: Fate) -> StepState {
         | Fate::RefusesCallback
         | Fate::TimesOutOnce
         | Fate::Asks(_)
+        | Fate::AsksPerson(_)
         | Fate::WantsAuthorization => StepState::Completed,
         Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
         Fate::FailsThenBinds(_) | Fate::Fails | Fate::CannotRender => StepState::Failed,
+        Fate::AsksPersonInVain | Fate::AsksInVain => StepState::Failed,
         Fate::IsSkipped => StepState::Skipped,
     }
 }

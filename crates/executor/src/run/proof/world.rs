@@ -7,10 +7,10 @@ use planner::{ErrorClass, OnError, RunIf, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
-    facts::{body, bound, chunked, error, failed, intent, paused, refusal, succeeded},
+    facts::{asked, body, bound, chunked, error, failed, intent, paused, refusal, succeeded},
     shape_of,
 };
-use crate::run::{Effect, Header, Input, PauseKind, Rendered, Run, RunEvent};
+use crate::run::{Effect, Header, Input, PauseKind, Phase, Rendered, Reply, Run, RunEvent};
 
 /// What happens to a step, whenever it is tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +29,12 @@ pub(super) enum Fate {
     TimesOutOnce,
     /// Asks so many questions before it completes.
     Asks(u32),
+    /// Asks a person, who gives so many answers that do not fit before one that does.
+    AsksPerson(u32),
+    /// Asks a person, who never answers.
+    AsksPersonInVain,
+    /// Its agent asks, and nobody ever answers.
+    AsksInVain,
     /// Waits for authorization, then goes on by itself or is told.
     WantsAuthorization,
     /// Fails for good.
@@ -265,6 +271,7 @@ impl World {
             Effect::Answer(index, attempt, turn) => {
                 Input::Delivered { step: step(index), attempt, turn }
             }
+            Effect::Expire(index) => self.expire(run, index, at),
             Effect::Sleep(index, attempt) => Input::Woken { step: step(index), attempt },
             Effect::Cancel(index, attempt) | Effect::GiveUp(index, attempt) => {
                 let (step, confirmed) = (step(index), dice.roll(2) == 0);
@@ -285,6 +292,9 @@ impl World {
                 result: body("cannot render"),
             },
             (_, Some(count)) => Rendered::Expand { items: body("items"), count },
+            (Fate::AsksPerson(_) | Fate::AsksPersonInVain, None) => {
+                Rendered::Ask { pause: asked("question") }
+            }
             (Fate::Computes, None) => Rendered::Computed { result: body("computed") },
             _ => Rendered::Send(intent(index, found.attempts + 1, "send")),
         };
@@ -325,6 +335,7 @@ impl World {
             Fate::Asks(questions) if turn < questions => {
                 paused(step, attempt, at, PauseKind::Input, turn)
             }
+            Fate::AsksInVain => paused(step, attempt, at, PauseKind::Input, turn),
             Fate::WantsAuthorization if is_paused => Input::Unpaused { step, attempt, at },
             Fate::WantsAuthorization if turn == 0 && at.as_millisecond() % 2 == 0 => {
                 paused(step, attempt, at, PauseKind::Auth, turn)
@@ -335,13 +346,34 @@ impl World {
     }
 
     /// Somebody answers the first step that asks.
-    #[expect(clippy::unused_self, reason = "reads as what this world does")]
     fn answer(&self, run: &Run, step: &StepId, at: Timestamp) -> Input {
         let index = run.find(step).expect("a step of this run");
+        let fate = self.fate_at(run, index);
+        if matches!(fate, Fate::AsksInVain | Fate::AsksPersonInVain) {
+            return self.expire(run, index, at);
+        }
+        if let Phase::Asked { turn, .. } = run.at(index).phase {
+            let reply = match fate {
+                Fate::AsksPerson(misfits) if turn < misfits => {
+                    Reply::Misfits { pause: asked("again") }
+                }
+                _ => Reply::Fits { result: body("answer") },
+            };
+            return Input::Replied { step: step.clone(), at, said: None, reply };
+        }
         let flight = run.at(index).flight().expect("a paused step has its attempt");
         let (attempt, turn) = (flight.attempt, flight.turn + 1);
         let intent = intent(index, attempt, &format!("answer-{turn}"));
         Input::Answered { step: step.clone(), attempt, at, turn, intent, said: None }
+    }
+
+    /// A timer of a pause, which is too early unless nobody is going to answer.
+    fn expire(&self, run: &Run, index: StepIndex, at: Timestamp) -> Input {
+        let is_in_vain =
+            matches!(self.fate_at(run, index), Fate::AsksInVain | Fate::AsksPersonInVain);
+        let at = run.pause_expires(index).filter(|_| is_in_vain).unwrap_or(at);
+        let (step, error) = (run.at(index).id.clone(), error(ErrorClass::Timeout, 0));
+        Input::Expired { step, at, error, result: body("nobody answered") }
     }
 
     /// What happens to the first step until it asks, all at one instant but the start.

@@ -1,0 +1,103 @@
+//! What a step does: it asks an agent, asks a person, or computes values.
+
+use document::{Entry, Node};
+
+use super::Checker;
+use super::decoder::Fields;
+use super::values::Reading;
+use crate::ask::Ask;
+use crate::expression::ITEM;
+
+/// Of these a step has exactly one.
+pub(crate) const KINDS: [&str; 3] = ["agent", "ask", "set"];
+/// What only a step has a use for that asks an agent.
+const OF_AGENTS: [&str; 4] = ["message", "retry", "timeout", "outputs"];
+
+impl<'n> Checker<'_, 'n> {
+    /// Checks that a step does one thing, and says nothing that goes with another one.
+    pub(super) fn check_kind(&mut self, fields: Fields<'n>, entry: &'n Entry, what: &str) {
+        let mut kinds: Vec<&Entry> = KINDS.iter().filter_map(|kind| fields.entry(kind)).collect();
+        kinds.sort_by_key(|kind| kind.key_span);
+        let kind = match kinds[..] {
+            [] if entry.value.as_mapping().is_some() => {
+                let help = "say who serves it, as in `agent: {tags: [travel]}`";
+                self.decoder.missing(entry.key_span, what, "agent", help);
+                return;
+            }
+            [] => return,
+            [only] => only.key.as_str(),
+            [first, second, ..] => {
+                let (one, other) = match first.key < second.key {
+                    true => (&first.key, &second.key),
+                    false => (&second.key, &first.key),
+                };
+                let message = format!("{what} has both `{one}` and `{other}`");
+                let help = "a step does one thing: make two of it";
+                self.decoder.invalid(second.key_span, message, help);
+                return;
+            }
+        };
+        for (key, why, help) in of_no_use(kind) {
+            if let Some(entry) = fields.entry(key) {
+                self.pointless(entry, what, why, help);
+            }
+        }
+    }
+
+    /// Reads `ask` and `schema`.
+    pub(super) fn ask(
+        &mut self,
+        fields: Fields<'n>,
+        what: &str,
+        reads: &mut Vec<Reading>,
+    ) -> Option<Ask> {
+        let schema =
+            fields.get("schema").map(|node| self.schema(node, &format!("`schema` of {what}")));
+        let node = fields.get("ask")?;
+        let of_what = format!("`ask` of {what}");
+        if self.decoder.string(node, &of_what)?.trim().is_empty() {
+            let message = format!("{of_what} asks nothing");
+            self.decoder.invalid(node.span, message, "write the question");
+            return None;
+        }
+        self.locals = if fields.get("for_each").is_some() { &ITEM } else { &[] };
+        let question = self.template(node, "ask", reads);
+        self.locals = &[];
+        Some(Ask { question: question?, schema: schema.flatten() })
+    }
+
+    /// Reports a reference to the agent of a step that has none.
+    pub(super) fn check_is_served(&mut self, node: &Node, step: usize) {
+        let entry = &self.names.steps[step];
+        let is_other = |kind: &str| kind != "agent" && entry.value.get(kind).is_some();
+        if KINDS.into_iter().any(is_other) && entry.value.get("agent").is_none() {
+            let message = format!("step `{}` is served by no agent", entry.key);
+            self.decoder.invalid(node.span, message, "name a step that has an `agent`");
+        }
+    }
+}
+
+/// The fields that a step of a kind has no use for, each with why, and what to do.
+fn of_no_use(kind: &str) -> Vec<(&'static str, &'static str, &'static str)> {
+    const NO_QUESTION: &str = "it is what an answer to `ask` has to fit";
+    let (why, instead) = match kind {
+        "set" => {
+            ("`set` asks no agent", "take it away, or give the step an `agent` instead of `set`")
+        }
+        "ask" => {
+            ("`ask` asks no agent", "take it away, or give the step an `agent` instead of `ask`")
+        }
+        _ => return vec![("schema", NO_QUESTION, "take it away")],
+    };
+    let of_agents = OF_AGENTS.iter().map(|key| match (kind, *key) {
+        ("set", "outputs") => ("outputs", why, "put all values into `set`"),
+        ("ask", "outputs") => ("outputs", why, "make them in a step with `set`"),
+        (_, key) => (key, why, instead),
+    });
+    let mut all: Vec<_> = of_agents.collect();
+    if kind == "set" {
+        all.push(("schema", NO_QUESTION, "take it away"));
+        all.push(("pause_timeout", "`set` asks nobody", "take it away"));
+    }
+    all
+}
