@@ -51,7 +51,7 @@ pub use ard::{ListRequest, PART, Published, QueryError, REGISTRY, SearchRequest,
 pub use brought::Brought;
 pub use cards::{Cards, fetch_agent};
 pub use catalog::{CardAt, Entry, Listing, read as read_catalog};
-pub use changes::CardChange;
+pub use changes::{CardChange, changes as card_changes};
 pub use curation::{Change, Curation, Decision, History, TransitionError};
 pub use digest::{CardDigest, NotADigest};
 pub use drift::{Drift, DriftClass};

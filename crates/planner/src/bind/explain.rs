@@ -31,6 +31,19 @@ pub(super) fn lost(
     })
 }
 
+/// Why each candidate but the one that the lock names was not chosen.
+pub(super) fn lost_to_the_lock(
+    asked: &Criteria,
+    candidates: &[Candidate<'_>],
+    locked: &Agent,
+    file: &str,
+) -> Vec<Lost> {
+    let others = candidates.iter().filter(|it| it.agent.name != locked.name).collect();
+    explained(asked, others, |candidate| {
+        reason(candidate).unwrap_or_else(|| format!("fits, but {file} has `{}`", locked.name))
+    })
+}
+
 /// Why nothing fits, with every candidate.
 pub(super) fn nothing_fits(
     asked: &Criteria,
@@ -48,7 +61,7 @@ pub(super) fn nothing_fits(
         1 => "the only candidate cannot be used".to_owned(),
         count => format!("none of the {count} candidates can be used"),
     };
-    Problem { message, help: help.join("\n") }
+    Problem::new(message, help.join("\n"))
 }
 
 fn no_candidates(asked: &Criteria, index: &Index) -> Problem {
@@ -56,7 +69,7 @@ fn no_candidates(asked: &Criteria, index: &Index) -> Problem {
     if index.is_empty() {
         let help = "the registry is empty: add an agent with `convoke agents add URL --approve`, \
                     or name one under `agents`";
-        return Problem { message, help: help.to_owned() };
+        return Problem::new(message, help.to_owned());
     }
     let mut hints = Vec::new();
     if let Some(name) = &asked.name {
@@ -69,7 +82,7 @@ fn no_candidates(asked: &Criteria, index: &Index) -> Problem {
         hints.push(hint("tag", tag, nearest(tag, sorted(index.tags()))));
     }
     hints.extend(asked.provider.as_ref().map(|provider| hint("provider", provider, None)));
-    Problem { message, help: hints.join("\n") }
+    Problem::new(message, hints.join("\n"))
 }
 
 fn hint(kind: &str, word: &str, near: Option<&str>) -> String {
@@ -104,7 +117,7 @@ fn explained(
 }
 
 /// Why a candidate cannot be used; none when it could.
-fn reason(candidate: &Candidate<'_>) -> Option<String> {
+pub(super) fn reason(candidate: &Candidate<'_>) -> Option<String> {
     let agent = candidate.agent;
     if !candidate.fits() {
         return Some(candidate.lacks.join(" and "));
