@@ -2,6 +2,7 @@
 
 mod facts;
 mod oracle;
+mod people;
 mod world;
 
 use std::{

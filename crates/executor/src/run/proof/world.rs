@@ -10,7 +10,7 @@ use super::{
     facts::{asked, body, bound, chunked, error, failed, intent, paused, refusal, succeeded},
     shape_of,
 };
-use crate::run::{Effect, Header, Input, PauseKind, Phase, Rendered, Reply, Run, RunEvent};
+use crate::run::{Effect, Header, Input, PauseKind, Rendered, Run, RunEvent};
 
 /// What happens to a step, whenever it is tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -169,7 +169,7 @@ impl World {
         }
     }
 
-    fn fate_at(&self, run: &Run, at: StepIndex) -> Fate {
+    pub(super) fn fate_at(&self, run: &Run, at: StepIndex) -> Fate {
         let item = run.at(at).item_of.map(|(_, item)| item);
         self.fate(run.planned(at), item)
     }
@@ -343,37 +343,6 @@ impl World {
             Fate::TimesOutOnce if attempt == 1 => failed(step, attempt, at, ErrorClass::Timeout),
             _ => succeeded(step, attempt, at),
         }
-    }
-
-    /// Somebody answers the first step that asks.
-    fn answer(&self, run: &Run, step: &StepId, at: Timestamp) -> Input {
-        let index = run.find(step).expect("a step of this run");
-        let fate = self.fate_at(run, index);
-        if matches!(fate, Fate::AsksInVain | Fate::AsksPersonInVain) {
-            return self.expire(run, index, at);
-        }
-        if let Phase::Asked { turn, .. } = run.at(index).phase {
-            let reply = match fate {
-                Fate::AsksPerson(misfits) if turn < misfits => {
-                    Reply::Misfits { pause: asked("again") }
-                }
-                _ => Reply::Fits { result: body("answer") },
-            };
-            return Input::Replied { step: step.clone(), at, said: None, reply };
-        }
-        let flight = run.at(index).flight().expect("a paused step has its attempt");
-        let (attempt, turn) = (flight.attempt, flight.turn + 1);
-        let intent = intent(index, attempt, &format!("answer-{turn}"));
-        Input::Answered { step: step.clone(), attempt, at, turn, intent, said: None }
-    }
-
-    /// A timer of a pause, which is too early unless nobody is going to answer.
-    fn expire(&self, run: &Run, index: StepIndex, at: Timestamp) -> Input {
-        let is_in_vain =
-            matches!(self.fate_at(run, index), Fate::AsksInVain | Fate::AsksPersonInVain);
-        let at = run.pause_expires(index).filter(|_| is_in_vain).unwrap_or(at);
-        let (step, error) = (run.at(index).id.clone(), error(ErrorClass::Timeout, 0));
-        Input::Expired { step, at, error, result: body("nobody answered") }
     }
 
     /// What happens to the first step until it asks, all at one instant but the start.
