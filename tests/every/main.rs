@@ -27,6 +27,7 @@ mod inside;
 mod interrupts;
 mod keys;
 mod kill;
+mod nesting;
 mod older;
 mod pauses;
 mod plans;

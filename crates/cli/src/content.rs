@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anstream::{eprintln, println};
 use executor::{
     Recorded, Runs,
-    run::{Outcome, StepId},
+    run::{Outcome, StepId, StepIndex},
 };
 use planner::{StepResult, StepState};
 use protocol::v1::{Artifact, Part, part::Content};
@@ -80,6 +80,9 @@ pub(crate) struct StepReport {
     pub(crate) outputs: Option<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) artifacts: Vec<Artifact>,
+    /// The run of another workflow that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sub_run: Option<Box<RunReport>>,
 }
 
 /// Puts together what is known of a run.
@@ -125,7 +128,24 @@ async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<St
         error: result.as_ref().and_then(|result| result.error.as_ref()).map(|e| e.message.clone()),
         outputs: result.as_ref().and_then(outputs),
         artifacts: result.map(|result| result.artifacts).unwrap_or_default(),
+        sub_run: sub_report(runs, recorded, at).await?.map(Box::new),
     })
+}
+
+/// What is known of the run of another workflow that a step is.
+async fn sub_report(
+    runs: &Runs,
+    recorded: &Recorded,
+    at: StepIndex,
+) -> Result<Option<RunReport>, Failure> {
+    let planned = recorded.run.planned(at).0 as usize;
+    let is_one = recorded.plan.workflow.steps[planned].workflow.is_some();
+    let task = recorded.run.at(at).task.as_ref().filter(|_| is_one);
+    let Some(id) = task.and_then(|task| task.task_id.parse().ok()) else { return Ok(None) };
+    let inside = runs.read(&id).await?;
+    let outputs = runs.outputs(&inside).await?;
+    // As deep as workflows may be inside each other.
+    Box::pin(report(runs, &inside, outputs)).await.map(Some)
 }
 
 /// What a step computed, or made of its agent's answer.

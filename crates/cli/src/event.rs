@@ -43,6 +43,9 @@ pub(crate) struct Line<'a> {
     /// When a failed attempt is followed by another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_at: Option<Timestamp>,
+    /// How many Messages a sub-run has sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calls: Option<u64>,
     /// Whether the agent confirmed that its Task is canceled.
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmed: Option<bool>,
@@ -94,6 +97,8 @@ fn about(event: &RunEvent) -> Line<'_> {
         | RunEvent::ContextRefused { .. }
         | RunEvent::CallbackRefused { .. }
         | RunEvent::AttemptBound { .. }
+        | RunEvent::CallsCounted { .. }
+        | RunEvent::AnswerPassed { .. }
         | RunEvent::ArtifactChunked { .. }
         | RunEvent::AttemptReported { .. }
         | RunEvent::AttemptPaused { .. }
@@ -133,6 +138,12 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
         }
         RunEvent::ContextRefused { attempt, .. } => attempt_of("context_refused", attempt, None),
         RunEvent::CallbackRefused { attempt, .. } => attempt_of("callback_refused", attempt, None),
+        RunEvent::CallsCounted { attempt, calls, .. } => {
+            Line { calls: Some(*calls), ..attempt_of("calls_counted", attempt, None) }
+        }
+        RunEvent::AnswerPassed { attempt, at, .. } => {
+            attempt_of("answer_passed", attempt, Some(at))
+        }
         RunEvent::AttemptBound { attempt, task, .. } => {
             Line { task_id: Some(id(task)), ..attempt_of("attempt_bound", attempt, None) }
         }
@@ -291,7 +302,7 @@ mod tests {
     fn a_pause_says_what_it_waits_for() {
         let (task_id, context_id) = ("t".to_owned(), "c".to_owned());
         let task = RemoteTask { task_id, context_id, interface: None };
-        let pause = Pause { kind: PauseKind::Auth, message_id: None, question: None };
+        let pause = Pause { kind: PauseKind::Auth, message_id: None, question: None, within: None };
         let (step, attempt) = (StepId::new("a"), 1);
         let paused = RunEvent::AttemptPaused { step, attempt, at: AT, task, pause };
         assert_eq!(
@@ -343,9 +354,11 @@ mod tests {
             streaming: true,
             message: body(),
             callback: Some(callback),
+            is_sub_run: false,
         });
         let (attempt, at) = (1, AT);
-        let pause = || Pause { kind: PauseKind::Input, message_id: None, question: None };
+        let pause =
+            || Pause { kind: PauseKind::Input, message_id: None, question: None, within: None };
         for event in [
             RunEvent::RunAdmitted { at },
             RunEvent::RunResumed { at },
@@ -372,6 +385,8 @@ mod tests {
                 said: Some(body()),
             },
             RunEvent::AnswerDelivered { step: step(), attempt },
+            RunEvent::CallsCounted { step: step(), attempt, calls: 2 },
+            RunEvent::AnswerPassed { step: step(), attempt, at, said: Some(body()) },
             RunEvent::StepCompleted { step: step(), attempt, at, task: None, result: body() },
         ] {
             let journal = serde_json::to_value(&event).expect("an event is JSON");

@@ -99,6 +99,14 @@ impl Mailbox {
         heard.await.unwrap_or(Err(ReplyError::Unknown))
     }
 
+    /// Leaves an answer that somebody else waits for.
+    pub(crate) async fn pass(&self, answer: Answer) {
+        if let Err(refused) = self.to.send(answer).await {
+            // Unreachable while the mailbox is held; whoever asked may be gone.
+            drop(refused.0.taken.send(Err(ReplyError::Unknown)));
+        }
+    }
+
     /// Waits for the next answer. Cancel safe.
     pub(crate) async fn next(&self) -> Answer {
         let answer = self.inbox.lock().await.recv().await;

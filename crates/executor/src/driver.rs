@@ -14,6 +14,7 @@ mod relay;
 mod render;
 mod results;
 mod shared;
+mod sub_run;
 #[cfg(test)]
 mod tests;
 
@@ -32,7 +33,9 @@ use crate::{
     answer::{Answer, Mailbox},
     callback::Listening,
     context::Contexts,
+    executor::SubRuns,
     flights::{Flights, Slot},
+    id::RunKey,
     journal::{self, RunSummary},
     report::{QUEUE, Report, Reporter},
     run::{
@@ -40,6 +43,7 @@ use crate::{
     },
     seats::Seat,
     streamed::Streamed,
+    tally::Tally,
 };
 
 pub(crate) use self::shared::{Shared, Uncallable};
@@ -74,6 +78,14 @@ pub(crate) struct Driver {
     seat: Arc<Seat>,
     /// Whose answers are drafted and not committed.
     waiting: Vec<Waiting>,
+    /// Answers for sub-runs, to be handed down after the commit that keeps them.
+    passing: Vec<(RunId, Answer)>,
+    /// How many were handed down.
+    passed: u64,
+    /// What drives its sub-runs; nothing where it has none.
+    sub_runs: Option<Arc<dyn SubRuns>>,
+    /// What it and its sub-runs have sent.
+    tally: Arc<Tally>,
     draft: Draft,
 }
 
@@ -103,12 +115,17 @@ pub(crate) struct Standing {
     pub(crate) mailbox: Mailbox,
     /// Its place among the runs that are driven.
     pub(crate) seat: Arc<Seat>,
+    /// What drives its sub-runs.
+    pub(crate) sub_runs: Option<Arc<dyn SubRuns>>,
+    /// What it and its sub-runs have sent.
+    pub(crate) tally: Arc<Tally>,
 }
 
 impl Driver {
     /// Prepares to drive a run from where it stands.
     pub(crate) fn new(shared: Arc<Shared>, standing: Standing) -> Self {
         let (report_to, reports) = mpsc::channel(QUEUE);
+        standing.tally.set(standing.run.calls());
         Self {
             results: Results::new(&standing.plan, &standing.run),
             through: PassThrough::of(&standing.plan.workflow),
@@ -129,6 +146,10 @@ impl Driver {
             mailbox: standing.mailbox,
             seat: standing.seat,
             waiting: Vec::new(),
+            passing: Vec::new(),
+            passed: 0,
+            sub_runs: standing.sub_runs,
+            tally: standing.tally,
             draft: Draft::default(),
         }
     }
@@ -244,7 +265,7 @@ impl Driver {
             self.flights.stop(Slot::Expire(at));
         }
         let flown = subject.and_then(|at| self.flown(at, &report.input));
-        let events = self.run.step(report.input);
+        let events = self.decide(report.input);
         if events.is_empty() {
             return;
         }
@@ -278,6 +299,26 @@ impl Driver {
         self.note_outcomes(flown.as_ref(), &events);
         self.release_results(&events);
         self.draft.events.extend(events);
+    }
+
+    /// Lets the core decide, when nobody else decides whether to send something that the same budget is for.
+    fn decide(&mut self, input: Input) -> Vec<RunEvent> {
+        let tally = Arc::clone(&self.tally);
+        let _gate = tally.gate();
+        if matches!(input, Input::Rendered { .. } | Input::Answered { .. }) {
+            self.run.set_spare(tally.spare());
+        }
+        let ended = match &input {
+            Input::Counted { step, attempt, .. } => Some((step.clone(), *attempt)),
+            _ => None,
+        };
+        let events = self.run.step(input);
+        tally.set(self.run.calls());
+        if let Some((step, attempt)) = ended {
+            let account = self.shared.account.clone();
+            tally.forget(&RunKey { account, id: self.id.of_sub_run(step.as_str(), attempt) });
+        }
+        events
     }
 
     /// Builds what the state wants built, commits, acts.
@@ -341,7 +382,8 @@ impl Driver {
             let (account, journal) = (self.shared.account.clone(), self.id.journal());
             batch.writes.push(Write::Close { account, journal });
         }
-        if !self.touches_row(events) {
+        // A part of another run is not listed among those that somebody asked for.
+        if header.parent.is_some() || !self.touches_row(events) {
             return Ok(());
         }
         let summary = RunSummary {

@@ -19,6 +19,8 @@ pub(crate) enum Slot {
     Cancel(StepIndex, u32),
     /// Waits for an un-bound attempt that is no longer wanted.
     GiveUp(StepIndex, u32),
+    /// Hands an answer down to a sub-run.
+    Pass(u64),
     /// Sleeps until the run's timeout.
     Deadline,
 }
@@ -46,7 +48,7 @@ impl Slot {
             | Self::Sleep(at, attempt)
             | Self::Cancel(at, attempt)
             | Self::GiveUp(at, attempt) => Some((at, attempt)),
-            Self::Expire(_) | Self::Deadline => None,
+            Self::Expire(_) | Self::Pass(_) | Self::Deadline => None,
         }
     }
 }

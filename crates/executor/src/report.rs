@@ -1,5 +1,7 @@
 //! What the tasks of a driver tell it.
 
+mod sub_run;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -219,7 +221,7 @@ impl Reporter {
             attempt: self.attempt,
             at: Timestamp::now(),
             task,
-            pause: Pause { kind, message_id, question },
+            pause: Pause { kind, message_id, question, within: None },
         };
         Ok(Report { blobs, context: Some(context), ..Report::of(input) })
     }

@@ -6,6 +6,7 @@
 
 mod apply;
 mod ask;
+mod calls;
 mod content;
 mod decide;
 mod effect;
@@ -33,8 +34,8 @@ use protocol::v1::TaskState;
 use self::pause::Clock;
 pub use self::{
     content::{
-        Chunk, Header, Intent, Next, OpeningTurn, Outcome, Pause, PauseKind, RemoteTask, RunError,
-        SkipReason,
+        Chunk, Header, Intent, Next, OpeningTurn, Outcome, Parent, Pause, PauseKind, RemoteTask,
+        RunError, SkipReason, Within,
     },
     effect::{Effect, Effects},
     event::{RunEvent, StepId},
@@ -84,6 +85,10 @@ pub struct Run {
     orphans: BTreeMap<(StepIndex, u32), Orphan>,
     /// How many Messages it has sent to agents.
     calls: u64,
+    /// Sub-runs whose Messages are among them.
+    counted: BTreeSet<(StepIndex, u32)>,
+    /// How many more there may be as others have it: sub-runs, and the runs that it is inside of. Not durable.
+    spare: u64,
     /// What the agent of a relay says of its Task.
     reported: Option<TaskState>,
     halt: Option<Outcome>,
@@ -134,6 +139,8 @@ impl Run {
             to_gather: BTreeSet::new(),
             orphans: BTreeMap::new(),
             calls: 0,
+            counted: BTreeSet::new(),
+            spare: u64::MAX,
             reported: None,
             halt: None,
             outcome: None,
@@ -218,9 +225,15 @@ impl Run {
             && !self.paused.is_empty()
             && is_all_paused
             && self.orphans.is_empty()
+            && !self.goes_on_inside()
     }
 
-    /// How many Messages it has sent to agents, those that were repeated counted once for each attempt and answer.
+    /// Says how many more Messages there may be as others have it: sub-runs, and the runs that it is inside of.
+    pub(crate) fn set_spare(&mut self, spare: u64) {
+        self.spare = spare;
+    }
+
+    /// How many Messages it and its sub-runs that have ended have sent to agents, those that were repeated counted once for each attempt and answer.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.calls

@@ -19,6 +19,7 @@ use registry::{Agent, Curation, Index, Tier};
 
 use crate::criteria::{Criteria, Preference};
 use crate::dag;
+use crate::link::SubWorkflow;
 use crate::plan::{Binding, Lost, Plan};
 use crate::references::nearest_ancestors;
 use crate::step::{Selector, Step};
@@ -31,13 +32,38 @@ mod locked;
 use candidates::candidates;
 pub use locked::lock;
 
-/// Binds every step of a workflow to an agent.
+/// Binds every step of a workflow to an agent, and those of the workflows that it uses.
 ///
 /// `fetched` holds the agents of [`Workflow::urls`] by their URL.
 ///
 /// # Errors
 /// For every step without an agent: what was asked for, and why each candidate cannot be used.
 pub fn bind(
+    workflow: Arc<Workflow>,
+    index: &Index,
+    fetched: &BTreeMap<String, Agent>,
+) -> Result<Plan, Vec<Diagnostic>> {
+    let mut plan = bind_one(Arc::clone(&workflow), index, fetched)?;
+    let mut problems: Vec<Diagnostic> = workflow
+        .subs()
+        .filter(|sub| !workflow.uses.contains_key(&sub.name))
+        .map(|sub| not_found(sub))
+        .collect();
+    for (name, child) in &workflow.uses {
+        match bind_one(Arc::clone(child), index, fetched) {
+            Ok(child) => {
+                let warnings = child.warnings.iter().map(|it| it.inside(&workflow, name));
+                plan.warnings.extend(warnings);
+                plan.children.insert(name.clone(), Arc::new(child));
+            }
+            Err(found) => problems.extend(found.iter().map(|it| it.inside(&workflow, name))),
+        }
+    }
+    if problems.is_empty() { Ok(plan) } else { Err(problems) }
+}
+
+/// Binds one workflow by itself.
+fn bind_one(
     workflow: Arc<Workflow>,
     index: &Index,
     fetched: &BTreeMap<String, Agent>,
@@ -59,7 +85,30 @@ pub fn bind(
     for (references, _) in references.iter_mut().zip(&served_by).filter(|(_, by)| by.is_none()) {
         references.clear();
     }
-    Ok(Plan { workflow, dependencies, dependents, bindings, references, warnings })
+    let children = BTreeMap::new();
+    Ok(Plan { workflow, dependencies, dependents, bindings, references, children, warnings })
+}
+
+/// A step of a workflow that nobody has looked for.
+fn not_found(sub: &SubWorkflow) -> Diagnostic {
+    let message = format!("there is no workflow `{}`", sub.name);
+    let problem = Diagnostic::error("workflow::unknown-workflow", message).at(sub.span, "");
+    problem.help("workflows are found by the `name` in the files of the same folder")
+}
+
+/// What is said of a workflow that another one uses, in the file of that one.
+trait Inside {
+    fn inside(&self, workflow: &Workflow, name: &str) -> Diagnostic;
+}
+
+impl Inside for Diagnostic {
+    fn inside(&self, workflow: &Workflow, name: &str) -> Diagnostic {
+        let step = workflow.subs().find(|sub| sub.name == name).or_else(|| workflow.subs().next());
+        let span = step.map(|sub| sub.span).unwrap_or_default();
+        let message = format!("workflow `{name}`: {}", self.message);
+        let labels = Vec::new();
+        Diagnostic { message, labels, ..self.clone() }.at(span, "")
+    }
 }
 
 /// What a selector came to; steps with the same selector share it.

@@ -156,6 +156,8 @@ pub enum Type {
     Question,
     /// A JSON Schema of the keywords of inputs.
     Schema,
+    /// Values by the names of inputs of another file, any of which may hold expressions.
+    With,
     /// What JSON Schema has a keyword take.
     Keyword(Keyword),
 }

@@ -1,5 +1,6 @@
 //! A workflow with an agent bound to every step: what a run executes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use document::Diagnostic;
@@ -28,6 +29,10 @@ pub struct Plan {
     /// For each step, its nearest ancestors on the same agent: their remote Tasks are what its
     /// Message refers to.
     pub references: Vec<Vec<usize>>,
+    /// The plans of the workflows that its steps are, and of those that theirs are, by name. These themselves hold none:
+    /// a run of one is given all.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub children: BTreeMap<String, Arc<Plan>>,
     /// What works but should be known, such as a deprecated agent.
     #[serde(skip)]
     pub warnings: Vec<Diagnostic>,

@@ -41,6 +41,10 @@ pub fn text(plan: &Plan) -> String {
     for step in 0..workflow.steps.len() {
         step_text(plan, step, &mut out);
     }
+    for child in plan.children.values() {
+        out.push('\n');
+        out.push_str(&text(child));
+    }
     out
 }
 
@@ -49,6 +53,12 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
     line(out, &plan.workflow.steps[step].id);
     if let Some(binding) = &plan.bindings[step] {
         binding_text(plan, step, binding, out);
+    }
+    if let Some(sub) = &plan.workflow.steps[step].workflow {
+        let with: Vec<&str> = sub.with.iter().map(|given| given.name.as_str()).collect();
+        let with =
+            if with.is_empty() { String::new() } else { format!(" with {}", with.join(", ")) };
+        line(out, &format!("  workflow   {}{with}", sub.name));
     }
     if let Some(asks) = asks(plan, step) {
         line(out, &format!("  asks       {asks}"));
@@ -129,7 +139,10 @@ fn asks(plan: &Plan, step: usize) -> Option<String> {
             Some(format!("{}{fits}, {longest} at most", shown(&ask.question.written())))
         }
         None if step.pause_timeout == DEFAULT_PAUSE_TIMEOUT => None,
-        None if step.set.is_some() => None,
+        None if step.set.is_some() || step.pause_timeout == duration::MAX => None,
+        None if step.workflow.is_some() => {
+            Some(format!("what it waits for inside, {longest} at most"))
+        }
         None => Some(format!("what its agent asks, {longest} at most")),
     }
 }
@@ -205,10 +218,19 @@ fn heading(plan: &Plan, step: usize) -> String {
 
 /// What a diagram shows of a step below its id: the agent, and how it was selected.
 fn below(plan: &Plan, step: usize) -> [String; 2] {
+    let of_file = &plan.workflow.steps[step];
     match &plan.bindings[step] {
         Some(binding) => [binding.agent.clone(), selected_by(plan, step)],
+        None if of_file.ask.is_some() => {
+            let question = of_file.ask.as_ref().map(|ask| ask.question.written());
+            ["asks a person".to_owned(), shown(&question.unwrap_or_default())]
+        }
+        None if of_file.workflow.is_some() => {
+            let name = of_file.workflow.as_ref().map(|sub| sub.name.clone());
+            [name.unwrap_or_default(), "a workflow".to_owned()]
+        }
         None => {
-            let values = names(plan.workflow.steps[step].set.as_ref()).unwrap_or_default();
+            let values = names(of_file.set.as_ref()).unwrap_or_default();
             ["computed here".to_owned(), values.join(", ")]
         }
     }
@@ -238,6 +260,10 @@ pub fn json(plan: &Plan) -> Json {
         "outputs": workflow.outputs.iter().map(|output| &output.name).collect::<Vec<_>>(),
     });
     whole::add(workflow, &mut shown);
+    if !plan.children.is_empty() {
+        let children = plan.children.iter().map(|(name, child)| (name.clone(), json(child)));
+        shown["workflows"] = Json::Object(children.collect());
+    }
     shown
 }
 
@@ -267,6 +293,10 @@ fn step_json(plan: &Plan, step: usize) -> Json {
         if let Some(names) = names(values.as_ref()) {
             shown[key] = json!(names);
         }
+    }
+    if let Some(sub) = &plan.workflow.steps[step].workflow {
+        shown["workflow"] = json!(sub.name);
+        shown["with"] = sub.with.iter().map(|given| given.name.as_str()).collect();
     }
     if let Some(ask) = &plan.workflow.steps[step].ask {
         shown["ask"] = ask.question.written().into();

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::ask::{Ask, DEFAULT_PAUSE_TIMEOUT};
 use crate::criteria::Criteria;
 use crate::expression::Expression;
+use crate::link::SubWorkflow;
 use crate::template::{PartTemplate, Template};
 
 /// Describes one step, with the workflow's defaults merged in.
@@ -29,6 +30,9 @@ pub struct Step {
     /// What it asks a person instead of asking an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<Ask>,
+    /// The workflow that it is a run of instead of asking an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<SubWorkflow>,
     /// What is made of the result of each successful attempt, by name: a mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Template>,

@@ -57,6 +57,16 @@ impl Template {
         }
     }
 
+    /// What kind of value it gives, as JSON Schema names it, where that shows without a run.
+    pub(crate) fn kind(&self) -> Option<&'static str> {
+        match self {
+            Template::Expression(expression) => expression.is_text().then_some("string"),
+            Template::Sequence(_) => Some("array"),
+            Template::Mapping(_) => Some("object"),
+            Template::Literal(_) => None,
+        }
+    }
+
     /// Evaluates to text; what is no string becomes JSON.
     pub(crate) fn render(
         &self,

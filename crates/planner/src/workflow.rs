@@ -1,6 +1,6 @@
 //! What a workflow file may contain, and the check that finds everything wrong with one at once.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use crate::expression::Locals;
 use crate::inputs::Input;
 use crate::language::Place;
 use crate::limits::{Budget, Concurrency};
+use crate::link::SubWorkflow;
 use crate::lock::Lock;
 use crate::schedule::Schedule;
 use crate::step::{OnError, Retry, Selector, Step};
@@ -32,10 +33,12 @@ mod schedule;
 mod schema;
 mod selector;
 mod steps;
+mod sub;
 mod values;
 pub(crate) mod words;
 
 use decoder::{Decoder, Fields};
+use sub::is_workflow_name;
 use values::Names;
 
 /// The version of the language this crate reads.
@@ -98,6 +101,9 @@ pub struct Workflow {
     pub outputs: Vec<Output>,
     /// The steps whose results the outputs read, in ascending order.
     pub outputs_read: Vec<usize>,
+    /// The workflows that its steps are, and those that theirs are, once they have been looked for ([`crate::link()`]).
+    #[serde(skip)]
+    pub uses: BTreeMap<String, Arc<Workflow>>,
     /// The file itself, for the positions of later problems.
     pub source: Source,
     /// The agents, with their cards, that its steps are locked to. A plan is bound by it; a run has its plan.
@@ -171,17 +177,23 @@ fn read(source: &Source, root: &Node) -> Result<Workflow, Vec<Diagnostic>> {
 }
 
 impl Workflow {
-    /// The URLs of the agents the file itself names, which must be fetched before it can be bound:
-    /// each once.
+    /// The URLs of the agents the file itself names, and those of the workflows that it uses, which must be fetched
+    /// before it can be bound: each once.
     #[must_use]
     pub fn urls(&self) -> Vec<&str> {
-        let inline = self.agents.iter().map(|agent| agent.url.as_str());
-        let selected = self.steps.iter().filter_map(|step| match &step.selector {
+        let all = || std::iter::once(self).chain(self.uses.values().map(|used| &**used));
+        let inline = all().flat_map(|it| &it.agents).map(|agent| agent.url.as_str());
+        let selected = all().flat_map(|it| &it.steps).filter_map(|step| match &step.selector {
             Some(Selector::Url(url)) => Some(url.as_str()),
             _ => None,
         });
         let mut seen = HashSet::new();
         inline.chain(selected).filter(|url| seen.insert(*url)).collect()
+    }
+
+    /// The workflows that its steps are, one for each such step.
+    pub fn subs(&self) -> impl Iterator<Item = &SubWorkflow> {
+        self.steps.iter().filter_map(|step| step.workflow.as_ref())
     }
 
     /// The index of a step.
@@ -255,6 +267,7 @@ impl<'n> Checker<'_, 'n> {
             edges,
             outputs,
             outputs_read,
+            uses: BTreeMap::new(),
             source: self.decoder.source.clone(),
             lock: None,
         };
@@ -298,8 +311,7 @@ impl<'n> Checker<'_, 'n> {
             return None;
         };
         let name = self.decoder.string(node, "`name`")?;
-        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if !(1..=63).contains(&name.len()) || !name.chars().all(is_allowed) {
+        if !is_workflow_name(&name) {
             let message = format!("`{name}` cannot be the name of a workflow");
             self.decoder.invalid(
                 node.span,

@@ -20,6 +20,9 @@ use uuid::Uuid;
 
 use crate::relay;
 
+/// What in the metadata of a question says what an answer has to fit.
+const EXPECTED: [&str; 2] = ["mimeType", "schema"];
+
 /// How much of a Task is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
@@ -115,9 +118,8 @@ async fn status(
             None => {
                 let mut parts = Vec::new();
                 for (step, pause) in recorded.run.pauses() {
-                    let text = question(runs, record, step, pause).await?;
-                    let part = Part::text(text).with_metadata(metadata::STEP, step.as_str());
-                    parts.push(expecting(recorded, step, part));
+                    let part = question(runs, record, step, pause).await?;
+                    parts.push(part.with_metadata(metadata::STEP, step.as_str()));
                 }
                 Some(parts)
             }
@@ -143,33 +145,27 @@ fn said(record: &TaskRecord, parts: Vec<Part>) -> Message {
         .with_context(record.context_id())
 }
 
-/// What a step asks, with what the answer has to fit.
-fn expecting(recorded: &Recorded, step: &StepId, part: Part) -> Part {
-    let planned = recorded.run.find(step).map(|at| recorded.run.planned(at));
-    let step = planned.and_then(|at| recorded.plan.workflow.steps.get(at.0 as usize));
-    match step.and_then(|step| step.ask.as_ref()?.schema.as_ref()) {
-        Some(schema) => part
-            .with_metadata("mimeType", "application/json")
-            .with_metadata("schema", schema.as_json().clone()),
-        None => part,
-    }
-}
-
+/// What is asked, with what the answer has to fit where that is said.
 async fn question(
     runs: &Runs,
     record: &TaskRecord,
     step: &StepId,
     pause: &Pause,
-) -> Result<String, ExecutorError> {
-    let text = match &pause.question {
-        Some(body) => runs.load::<Message>(record.id(), body).await?.text(),
-        None => String::new(),
+) -> Result<Part, ExecutorError> {
+    let message: Option<Message> = match &pause.question {
+        Some(body) => Some(runs.load(record.id(), body).await?),
+        None => None,
     };
-    Ok(match (text.is_empty(), pause.kind) {
+    let text = message.as_ref().map(Message::text).unwrap_or_default();
+    let text = match (text.is_empty(), pause.kind) {
         (false, _) => text,
         (true, PauseKind::Input) => format!("The agent of step {step} waits for an answer."),
         (true, PauseKind::Auth) => format!("The agent of step {step} waits for authorization."),
-    })
+    };
+    let about = message.and_then(|message| message.parts.into_iter().next()?.metadata);
+    let expected = about.into_iter().flat_map(|about| about.0);
+    let expected = expected.filter(|(key, _)| EXPECTED.contains(&key.as_str()));
+    Ok(expected.fold(Part::text(text), |part, (key, value)| part.with_metadata(&key, value)))
 }
 
 /// What a stream tells of an event, once it is applied to the record: nothing of what only we need.
@@ -264,6 +260,8 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::ContextRefused { .. }
         | RunEvent::CallbackRefused { .. }
         | RunEvent::AttemptBound { .. }
+        | RunEvent::CallsCounted { .. }
+        | RunEvent::AnswerPassed { .. }
         | RunEvent::ArtifactChunked { .. }
         | RunEvent::AttemptReported { .. }
         | RunEvent::AnswerDelivered { .. } => false,

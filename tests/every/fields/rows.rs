@@ -24,7 +24,7 @@ examples: [An example]
 steps: {a: {agent: it}}
 ";
 
-pub(super) static ROWS: [Row; 55] = [
+pub(super) static ROWS: [Row; 57] = [
     Row {
         field: "workflow.convoke",
         act: Act::Plan,
@@ -192,6 +192,18 @@ pub(super) static ROWS: [Row; 55] = [
         act: Act::Plan,
         file: "steps: {a: {ask: Really?, pause_timeout: 2m}}",
         shows: |seen| seen.step("a")["pause_timeout_seconds"] == 120.0,
+    },
+    Row {
+        field: "step.workflow",
+        act: Act::Run(&[]),
+        file: "steps: {a: {workflow: other}}",
+        shows: |seen| seen.done.stdout.contains("other said"),
+    },
+    Row {
+        field: "step.with",
+        act: Act::Run(&[]),
+        file: "steps: {a: {workflow: other, with: {q: that}}}",
+        shows: |seen| seen.done.stdout.contains("other said that"),
     },
     Row {
         field: "step.set",

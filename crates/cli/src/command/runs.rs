@@ -90,7 +90,7 @@ async fn show(args: &Args, place: &Place, run: &str) -> Result<Exit, Failure> {
         }
     }
     for step in &report.steps {
-        print_step(step);
+        print_step(step, "");
     }
     for artifact in &report.outputs {
         println!("\n{BOLD}{}{BOLD:#}", content::clean(&artifact.name));
@@ -101,8 +101,9 @@ async fn show(args: &Args, place: &Place, run: &str) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn print_step(step: &StepReport) {
-    println!("\n{BOLD}{}{BOLD:#}  {}", step.step, step.state);
+/// `above` leads to the run that it is a step of: both together are the address of its pauses.
+fn print_step(step: &StepReport, above: &str) {
+    println!("\n{BOLD}{above}{}{BOLD:#}  {}", step.step, step.state);
     if let Some(agent) = &step.agent {
         println!(
             "  {DIM}agent{DIM:#} {}  {DIM}attempts{DIM:#} {}",
@@ -119,5 +120,8 @@ fn print_step(step: &StepReport) {
     for artifact in &step.artifacts {
         let parts: Vec<String> = artifact.parts.iter().map(content::shown).collect();
         println!("  {DIM}artifact{DIM:#} {}: {}", content::clean(&artifact.name), parts.join(" "));
+    }
+    for inner in step.sub_run.iter().flat_map(|run| &run.steps) {
+        print_step(inner, &format!("{above}{}/", step.step));
     }
 }

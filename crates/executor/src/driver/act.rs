@@ -45,6 +45,8 @@ impl Driver {
                     || wanted.contains(Effect::Watch(at, attempt))
             }
             Slot::Sleep(at, attempt) => wanted.contains(Effect::Sleep(at, attempt)),
+            // Each ends by itself, and is about no effect.
+            Slot::Pass(_) => true,
             Slot::Expire(at) => wanted.contains(Effect::Expire(at)),
             Slot::Cancel(at, attempt) => wanted.contains(Effect::Cancel(at, attempt)),
             Slot::GiveUp(at, attempt) => wanted.contains(Effect::GiveUp(at, attempt)),
@@ -73,6 +75,7 @@ impl Driver {
                     });
                 }
             }
+            Slot::Pass(_) => (),
             Slot::Expire(at) => self.remind_of_pause(at)?,
             Slot::Deadline => self.remind_of_deadline(),
         }
@@ -84,6 +87,9 @@ impl Driver {
         let Some((flight, errand)) = errand(&self.run.at(at).phase, is_new) else {
             return Ok(());
         };
+        if flight.intent.is_sub_run {
+            return self.attend(at, attempt).await;
+        }
         let message = self.message_of(at, &flight).await?;
         let reporter = self.reporter(at, attempt);
         let (limits, interfaces) = (self.shared.limits, Arc::clone(&self.shared.interfaces));
@@ -149,6 +155,9 @@ impl Driver {
         let Some((intent, task, give_up_at)) = self.run.to_cancel(at, attempt) else {
             return;
         };
+        if intent.is_sub_run {
+            return self.cancel_sub_run(at, attempt);
+        }
         let peer = self.peer(intent, Some(task));
         let task_id = task.task_id.clone();
         let step = self.step_id(at);
@@ -193,6 +202,8 @@ impl Driver {
                 let step = self.step_id(at);
                 self.take(Report::of(Input::Woken { step, attempt }));
             }
+            // Whoever answered hears nothing, and looks.
+            Slot::Pass(_) => (),
             Slot::Expire(at) => {
                 if let Err(error) = self.remind_of_pause(at) {
                     tracing::error!(%error, "a pause cannot end");

@@ -97,12 +97,21 @@ impl Driver {
         report: &mut Report,
     ) -> Result<Pause, ExecutorError> {
         let id = message_id(&self.id, self.run.at(at).id.as_str(), 0, Purpose::Ask { turn });
-        let question = Message::agent(vec![Part::text(text)])
+        let planned = self.run.planned(at).position();
+        let schema =
+            self.plan.workflow.steps[planned].ask.as_ref().and_then(|it| it.schema.as_ref());
+        let part = match schema {
+            Some(schema) => Part::text(text)
+                .with_metadata("mimeType", "application/json")
+                .with_metadata("schema", schema.as_json().clone()),
+            None => Part::text(text),
+        };
+        let question = Message::agent(vec![part])
             .with_id(id.as_str())
             .with_task(self.id.as_str())
             .with_context(self.contexts.ours());
         let question = Some(body_of(&self.shared.account, &question, &mut report.blobs)?);
-        Ok(Pause { kind: PauseKind::Input, message_id: Some(id), question })
+        Ok(Pause { kind: PauseKind::Input, message_id: Some(id), question, within: None })
     }
 
     /// Wakes when a pause has lasted as long as it may.

@@ -39,7 +39,10 @@ impl Driver {
         scope.item = self.item(at).await?;
         scope.this = Some(Arc::clone(&result));
         let why = match planner::evaluate_step_outputs(&plan.workflow, planned, &scope) {
-            Ok(outputs) => {
+            Ok(made) => {
+                // Those of a sub-run are there, too.
+                let mut outputs = result.outputs.clone();
+                outputs.extend(made);
                 let result = StepResult { outputs, ..StepResult::clone(&result) };
                 match self.with_result(result) {
                     Ok((body, blobs, result)) => return Ok(replaced(report, body, blobs, result)),

@@ -38,6 +38,9 @@ impl Driver {
         }
         scope.item = self.item(at).await?;
         let Some(binding) = &plan.bindings[planned] else {
+            if let Some(report) = self.sub_run(at, &plan, &scope)? {
+                return Ok(report);
+            }
             if let Some(report) = self.question(at, &plan, &scope)? {
                 return Ok(report);
             }
@@ -192,6 +195,7 @@ impl Driver {
             streaming: binding.streaming,
             message: body_of(&self.shared.account, &message, &mut blobs)?,
             callback: self.callback_for(binding),
+            is_sub_run: false,
         };
         let report = self.rendered(at, Rendered::Send(Arc::new(intent)));
         Ok(Report { blobs, message: Some(Arc::new(message)), ..report })

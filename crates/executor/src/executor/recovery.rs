@@ -67,8 +67,13 @@ impl Executor {
             Some((_, owned)) => owned,
             None => self.claim(id).await?,
         };
-        let seat = self.take_up(id, &recorded.plan.workflow, &recorded.run);
-        let run = self.supervised(id, owned, seat);
+        let above = recorded.run.header().and_then(|header| header.parent.as_ref());
+        let above = above.map(|above| above.run.clone());
+        let seat = match above {
+            Some(_) => Self::seat_of_sub_run(id),
+            None => self.take_up(id, &recorded.plan.workflow, &recorded.run),
+        };
+        let run = self.supervised(id, owned, seat, &recorded.plan, above.as_ref());
         match run.revive().await {
             Ok(driver) => {
                 self.launch(run, driver).await;

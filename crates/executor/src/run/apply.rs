@@ -49,6 +49,10 @@ impl Run {
             RunEvent::ContextRefused { step, intent, .. }
             | RunEvent::CallbackRefused { step, intent, .. } => self.replace_intent(step, intent),
             RunEvent::AttemptBound { step, task, .. } => self.bind(step, task),
+            RunEvent::CallsCounted { step, attempt, calls } => {
+                self.count_calls(step, *attempt, *calls)
+            }
+            RunEvent::AnswerPassed { at, .. } => self.pass(*at),
             // Nothing is done otherwise for it.
             RunEvent::ArtifactChunked { .. } => (),
             RunEvent::AttemptReported { at, state, .. } => self.report(*at, *state),
@@ -156,7 +160,7 @@ impl Run {
         let Some(index) = self.find(step) else {
             return;
         };
-        self.calls += 1;
+        self.calls += u64::from(!intent.is_sub_run);
         let found = &mut self.steps[index.position()];
         found.attempts = attempt;
         found.started_at.get_or_insert(at);
@@ -304,22 +308,6 @@ impl Run {
             | Phase::Items
             | Phase::Canceling { .. }
             | Phase::Settled(_) => (),
-        }
-    }
-
-    fn overspent(&self, step: &StepId) -> RunError {
-        let calls = self.shape.budget;
-        RunError {
-            step: None,
-            error: StepError {
-                step: String::new(),
-                class: ErrorClass::Invalid,
-                message: format!(
-                    "the run has made the {calls} calls of its budget, and step `{step}` needs one more: \
-                     raise `budget.calls`, or have fewer attempts"
-                ),
-                attempt: 0,
-            },
         }
     }
 

@@ -28,6 +28,10 @@ impl Run {
             Input::Expired { step, at, error, result } => {
                 self.decide_expired(step, at, error, result)
             }
+            Input::Counted { step, attempt, calls } => self.decide_counted(step, attempt, calls),
+            Input::PassedDown { step, attempt, at, said } => {
+                self.decide_passed_down(step, attempt, at, said)
+            }
             Input::Bound { step, attempt, task } => self
                 .is_unbound(&step, attempt)
                 .then_some(RunEvent::AttemptBound { step, attempt, task }),
@@ -108,7 +112,9 @@ impl Run {
             return None;
         }
         Some(match rendered {
-            Rendered::Send(_) if self.is_spent() => RunEvent::BudgetSpent { at, step },
+            Rendered::Send(intent) if !intent.is_sub_run && self.is_spent() => {
+                RunEvent::BudgetSpent { at, step }
+            }
             Rendered::Send(intent) => {
                 RunEvent::AttemptStarted { step, attempt: found.attempts + 1, at, intent }
             }
@@ -234,11 +240,6 @@ impl Run {
             let halted = matches!(found.phase, Phase::Canceling { .. });
             (halted && found.is_current(attempt)) || self.orphans.contains_key(&(index, attempt))
         })
-    }
-
-    /// Whether no Message may be sent any more.
-    pub(super) fn is_spent(&self) -> bool {
-        self.calls >= self.shape.budget
     }
 
     fn may_halt(&self) -> bool {

@@ -186,6 +186,27 @@ pub enum RunEvent {
         /// Where to find it again.
         task: RemoteTask,
     },
+    /// A sub-run has ended, and its Messages count as those of this run.
+    CallsCounted {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// How many it and those inside of it have sent.
+        calls: u64,
+    },
+    /// An answer for a step of a sub-run, which takes it itself: kept for the history of the Task.
+    AnswerPassed {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+        /// The Message of whoever answered: ProtoJSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Body>,
+    },
     /// A piece of an artifact that is an output of the run as it is. Only what is told of the run depends on
     /// it; those who follow put the pieces together.
     ArtifactChunked {

@@ -67,6 +67,26 @@ pub enum Input {
         /// The [`planner::StepResult`] to keep then.
         result: Body,
     },
+    /// A sub-run has ended, and has sent so many Messages.
+    Counted {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// How many.
+        calls: u64,
+    },
+    /// Somebody answers a step of a sub-run.
+    PassedDown {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// Now.
+        at: Timestamp,
+        /// The Message of whoever answered, as it came.
+        said: Option<Body>,
+    },
     /// The agent answered with a Task that is still going on.
     Bound {
         /// Which step.
@@ -243,6 +263,8 @@ impl Input {
             Self::Rendered { step, .. }
             | Self::Replied { step, .. }
             | Self::Expired { step, .. }
+            | Self::Counted { step, .. }
+            | Self::PassedDown { step, .. }
             | Self::Bound { step, .. }
             | Self::Chunked { step, .. }
             | Self::Reported { step, .. }

@@ -183,6 +183,7 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => (0u32..3).prop_map(Fate::AsksPerson),
         1 => Just(Fate::AsksPersonInVain),
         1 => Just(Fate::AsksInVain),
+        2 => Just(Fate::IsSubRun),
         1 => Just(Fate::Fails),
         1 => Just(Fate::Computes),
         1 => Just(Fate::CannotRender),

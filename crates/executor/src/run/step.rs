@@ -271,6 +271,14 @@ impl Step {
 }
 
 impl Phase {
+    /// What it waits for, if it is a pause.
+    pub(super) fn pause(&self) -> Option<&Pause> {
+        match self {
+            Self::Paused { pause, .. } | Self::Asked { pause, .. } => Some(pause),
+            _ => None,
+        }
+    }
+
     /// Whether it waits for somebody.
     pub(super) fn is_pause(&self) -> bool {
         matches!(self, Self::Paused { .. } | Self::Asked { .. })
@@ -282,10 +290,11 @@ impl Phase {
             Self::Waiting | Self::Ready | Self::Answered(..) | Self::Items | Self::Settled(_) => {
                 [None, None]
             }
-            // An agent that waits for authorization may go on by itself; one that waits for input cannot.
+            // An agent that waits for authorization may go on by itself, and a sub-run as well; an agent that waits for
+            // input cannot.
             Self::Paused { flight, pause, .. } => match pause.kind {
-                PauseKind::Input => [Some(Effect::Expire(at)), None],
-                PauseKind::Auth => {
+                PauseKind::Input if pause.within.is_none() => [Some(Effect::Expire(at)), None],
+                PauseKind::Input | PauseKind::Auth => {
                     [Some(Effect::Watch(at, flight.attempt)), Some(Effect::Expire(at))]
                 }
             },

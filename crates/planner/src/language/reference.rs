@@ -126,6 +126,7 @@ fn takes(field: &Field) -> String {
         Type::NameOrMapping(place) => format!("a name, or a mapping: see {}", section(*place)),
         Type::Question => "text".to_owned(),
         Type::Schema => "a schema".to_owned(),
+        Type::With => "a mapping from inputs to values".to_owned(),
         Type::Keyword(of) => keyword(*of).to_owned(),
     }
 }

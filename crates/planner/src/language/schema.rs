@@ -179,6 +179,9 @@ fn takes(of: &Type) -> Json {
         }),
         Type::NameOrMapping(place) => json!({"anyOf": [name(), reference(*place)]}),
         Type::Question => json!({"type": "string", "pattern": r"\S"}),
+        Type::With => {
+            json!({"type": ["object", "null"], "allOf": [{"$ref": "#/$defs/expressions"}]})
+        }
         Type::Schema => {
             json!({"allOf": [reference(Place::Input)], "properties": {"from": false}})
         }
@@ -295,11 +298,12 @@ fn gates() -> Json {
         |key: &str, value: Json| json!({"required": [key], "properties": {key: {"const": value}}});
     json!({
         "dependentRequired": {"concurrency": ["for_each"]},
-        // An agent is asked, or a person, or something is computed without anybody.
+        // An agent is asked, or a person, or another workflow is run, or something is computed without anybody.
         "oneOf": [
-            only("agent", &["ask", "set", "schema"]),
-            only("ask", &["agent", "set", "message", "retry", "timeout", "outputs"]),
-            only("set", &["agent", "ask", "message", "retry", "timeout", "outputs", "schema", "pause_timeout"]),
+            only("agent", &["workflow", "ask", "set", "schema", "with"]),
+            only("workflow", &["agent", "ask", "set", "message", "schema"]),
+            only("ask", &["agent", "workflow", "set", "message", "retry", "timeout", "outputs", "with"]),
+            only("set", &["agent", "workflow", "ask", "with", "message", "retry", "timeout", "outputs", "schema", "pause_timeout"]),
         ],
         "allOf": [
             {

@@ -5,7 +5,7 @@ use super::Type::{
     Input, Integer, Items, Join, List, Literal, Mapping, MediaType, MediaTypes, Name,
     NameOrMapping, Named, Names as NameList, Number, OneOf, Question, Schema, Step as StepId,
     Steps, Template, TemplateMapping, TemplateMediaType, TemplateUrl, Text, TextOrList, Texts,
-    TimeZone, Value, Values, Version, WorkflowName,
+    TimeZone, Value, Values, Version, With, WorkflowName,
 };
 use super::{Field, Names, Place};
 use crate::step::ErrorClass;
@@ -96,9 +96,15 @@ pub(super) static SCHEDULE: [Field; 3] = [
     Field::new("inputs", Given, "gives every input that has no default"),
 ];
 
-pub(super) static STEP: [Field; 17] = [
+pub(super) static STEP: [Field; 19] = [
     Field::new("agent", NameOrMapping(Place::Selector), "who is to do it")
-        .otherwise("required, or `ask` or `set`"),
+        .otherwise("required, or `workflow`, `ask` or `set`"),
+    Field::new(
+        "workflow",
+        WorkflowName,
+        "instead of an agent: the `name` of another workflow of the same folder. The step is a run of it, see [Workflows in workflows](#workflows-in-workflows)",
+    ),
+    Field::new("with", With, "what that run starts with: values of its inputs, by name"),
     Field::new(
         "ask",
         Question,

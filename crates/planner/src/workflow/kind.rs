@@ -1,4 +1,4 @@
-//! What a step does: it asks an agent, asks a person, or computes values.
+//! What a step does: it asks an agent, is a run of a workflow, asks a person, or computes values.
 
 use document::{Entry, Node};
 
@@ -9,7 +9,7 @@ use crate::ask::Ask;
 use crate::expression::ITEM;
 
 /// Of these a step has exactly one.
-pub(crate) const KINDS: [&str; 3] = ["agent", "ask", "set"];
+pub(crate) const KINDS: [&str; 4] = ["agent", "workflow", "ask", "set"];
 /// What only a step has a use for that asks an agent.
 const OF_AGENTS: [&str; 4] = ["message", "retry", "timeout", "outputs"];
 
@@ -80,6 +80,9 @@ impl<'n> Checker<'_, 'n> {
 /// The fields that a step of a kind has no use for, each with why, and what to do.
 fn of_no_use(kind: &str) -> Vec<(&'static str, &'static str, &'static str)> {
     const NO_QUESTION: &str = "it is what an answer to `ask` has to fit";
+    const NO_WORKFLOW: &str = "it is what a `workflow` starts with";
+    let schema = ("schema", NO_QUESTION, "take it away");
+    let with = ("with", NO_WORKFLOW, "take it away");
     let (why, instead) = match kind {
         "set" => {
             ("`set` asks no agent", "take it away, or give the step an `agent` instead of `set`")
@@ -87,7 +90,12 @@ fn of_no_use(kind: &str) -> Vec<(&'static str, &'static str, &'static str)> {
         "ask" => {
             ("`ask` asks no agent", "take it away, or give the step an `agent` instead of `ask`")
         }
-        _ => return vec![("schema", NO_QUESTION, "take it away")],
+        "workflow" => {
+            let message =
+                ("message", "`workflow` asks no agent", "give the workflow its inputs in `with`");
+            return vec![message, schema];
+        }
+        _ => return vec![schema, with],
     };
     let of_agents = OF_AGENTS.iter().map(|key| match (kind, *key) {
         ("set", "outputs") => ("outputs", why, "put all values into `set`"),
@@ -95,8 +103,9 @@ fn of_no_use(kind: &str) -> Vec<(&'static str, &'static str, &'static str)> {
         (_, key) => (key, why, instead),
     });
     let mut all: Vec<_> = of_agents.collect();
+    all.push(with);
     if kind == "set" {
-        all.push(("schema", NO_QUESTION, "take it away"));
+        all.push(schema);
         all.push(("pause_timeout", "`set` asks nobody", "take it away"));
     }
     all

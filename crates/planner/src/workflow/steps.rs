@@ -6,12 +6,22 @@ use document::{Entry, Node, Span, Value};
 
 use super::decoder::Fields;
 use super::values::Reading;
-use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output};
+use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output, duration};
 use crate::ask::DEFAULT_PAUSE_TIMEOUT;
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
 use crate::expression::ITEM;
 use crate::language::Place;
 use crate::step::{OnError, Retry, Step};
+
+/// A run has clocks of its own: only what its step itself says holds beside them.
+fn own_clocks(fields: Fields<'_>, policy: &mut Defaults) {
+    if fields.get("timeout").is_none() {
+        policy.timeout = duration::MAX;
+    }
+    if fields.get("pause_timeout").is_none() {
+        policy.pause_timeout = duration::MAX;
+    }
+}
 
 pub(super) const ON_ERROR: [(&str, OnError); 3] = [
     ("fail", OnError::Fail),
@@ -98,6 +108,9 @@ impl<'n> Checker<'_, 'n> {
         let fields = self.decoder.fields(&entry.value, &what, Place::Step);
         let mut policy = Defaults { retry: defaults.retry.clone(), ..*defaults };
         self.policy(fields, &what, &mut policy);
+        if fields.get("workflow").is_some() {
+            own_clocks(fields, &mut policy);
+        }
         let mut reads = Vec::new();
         let needs = fields
             .get("needs")
@@ -114,6 +127,7 @@ impl<'n> Checker<'_, 'n> {
         self.locals = &[];
         self.check_kind(fields, entry, &what);
         let set = self.set(fields, &what, &mut reads);
+        let workflow = self.sub_workflow(fields, &what, &mut reads);
         let ask = self.ask(fields, &what, &mut reads);
         let outputs = self.step_outputs(fields, &what, &mut reads);
         let mut all_reads = self.resolve(index, &needs, reads, edges);
@@ -122,13 +136,15 @@ impl<'n> Checker<'_, 'n> {
         all_reads.dedup();
         let selector = self.agent(index, fields, &what, edges);
         let gate = self.gate(fields, &what, edges.count_into(index));
+        let asks_no_agent = set.is_some() || ask.is_some() || workflow.is_some();
         Some(Step {
             id: entry.key.clone(),
             span: entry.key_span,
             selector_span: fields.get("agent").map_or(entry.key_span, Node::head_span),
-            selector: if set.is_some() || ask.is_some() { selector } else { Some(selector?) },
+            selector: if asks_no_agent { selector } else { Some(selector?) },
             set,
             ask,
+            workflow,
             outputs,
             message,
             needs,

@@ -12,6 +12,8 @@ impl RunEvent {
             | Self::StepCanceled { step, .. }
             | Self::StepExpanded { step, .. }
             | Self::StepGathered { step, .. }
+            | Self::CallsCounted { step, .. }
+            | Self::AnswerPassed { step, .. }
             | Self::StepAsked { step, .. }
             | Self::StepAskedAgain { step, .. }
             | Self::StepAnswered { step, .. }
@@ -76,6 +78,8 @@ impl RunEvent {
             | Self::ContextRefused { .. }
             | Self::CallbackRefused { .. }
             | Self::AttemptBound { .. }
+            | Self::CallsCounted { .. }
+            | Self::AnswerPassed { .. }
             | Self::ArtifactChunked { .. }
             | Self::AnswerDelivered { .. }
             | Self::StepCompleted { .. }
@@ -94,6 +98,7 @@ impl RunEvent {
                 header.message.as_ref()
             }
             Self::AttemptAnswered { said, .. }
+            | Self::AnswerPassed { said, .. }
             | Self::StepAskedAgain { said, .. }
             | Self::StepAnswered { said, .. } => said.as_ref(),
             _ => None,

@@ -27,6 +27,7 @@ impl RunEvent {
             Self::AttemptPaused { pause, .. } | Self::StepAsked { pause, .. } => {
                 pause.question.iter().collect()
             }
+            Self::AnswerPassed { said, .. } => said.iter().collect(),
             Self::StepAskedAgain { said, pause, .. } => {
                 said.iter().chain(&pause.question).collect()
             }
@@ -45,6 +46,7 @@ impl RunEvent {
             | Self::StepGathered { .. }
             | Self::StepCanceled { .. }
             | Self::AttemptBound { .. }
+            | Self::CallsCounted { .. }
             | Self::AttemptUnpaused { .. }
             | Self::AnswerDelivered { .. }
             | Self::AnswerRefused { .. }

@@ -117,6 +117,7 @@ fn end_of(fate: Fate) -> StepState {
         | Fate::TimesOutOnce
         | Fate::Asks(_)
         | Fate::AsksPerson(_)
+        | Fate::IsSubRun
         | Fate::WantsAuthorization => StepState::Completed,
         Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
         Fate::FailsThenBinds(_) | Fate::Fails | Fate::CannotRender => StepState::Failed,

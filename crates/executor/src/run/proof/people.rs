@@ -5,14 +5,33 @@ use planner::ErrorClass;
 
 use super::{
     StepId, StepIndex,
-    facts::{asked, body, error, intent},
-    world::{Fate, World},
+    facts::{asked, body, error, intent, paused_inside, succeeded},
+    world::{Fate, Scenario, World},
 };
 use crate::run::{Input, Phase, Reply, Run};
 
 impl World {
+    /// Whoever ends the run as a whole.
+    pub(super) fn interference(&self, run: &Run, fed: usize) -> Option<Input> {
+        let is_due = |after: usize| run.halt().is_none() && fed >= after;
+        let at = Timestamp::UNIX_EPOCH;
+        match self.scenario {
+            Scenario::CanceledAfter(n) if is_due(n) => Some(Input::CancelRequested { at }),
+            // The time of a run counts from its start.
+            Scenario::TimesOutAfter(n) if is_due(n) && !run.is_queued() => {
+                Some(Input::TimedOut { at })
+            }
+            _ => None,
+        }
+    }
+
     /// Somebody answers the first step that asks.
     pub(super) fn answer(&self, run: &Run, step: &StepId, at: Timestamp) -> Input {
+        if let Some((outer, _)) = step.as_str().split_once('/') {
+            let step = StepId::new(outer);
+            let attempt = run.find(&step).map_or(1, |index| run.at(index).attempts);
+            return Input::PassedDown { step, attempt, at, said: None };
+        }
         let index = run.find(step).expect("a step of this run");
         let fate = self.fate_at(run, index);
         if matches!(fate, Fate::AsksInVain | Fate::AsksPersonInVain) {
@@ -40,5 +59,16 @@ impl World {
         let at = run.pause_expires(index).filter(|_| is_in_vain).unwrap_or(at);
         let (step, error) = (run.at(index).id.clone(), error(ErrorClass::Timeout, 0));
         Input::Expired { step, at, error, result: body("nobody answered") }
+    }
+}
+
+/// What comes of a sub-run.
+pub(super) fn inside(step: StepId, attempt: u32, at: Timestamp, is_paused: bool) -> Input {
+    match (at.as_millisecond() % 4, is_paused) {
+        (0, false) => paused_inside(step, attempt, at),
+        (0, true) => Input::PassedDown { step, attempt, at, said: None },
+        (1, _) => Input::Counted { step, attempt, calls: 2 },
+        (_, true) => Input::Unpaused { step, attempt, at },
+        (_, false) => succeeded(step, attempt, at),
     }
 }

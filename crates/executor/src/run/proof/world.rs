@@ -7,7 +7,10 @@ use planner::{ErrorClass, OnError, RunIf, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
-    facts::{asked, body, bound, chunked, error, failed, intent, paused, refusal, succeeded},
+    facts::{
+        asked, body, bound, chunked, error, failed, intent, paused, refusal, sub_run, succeeded,
+    },
+    people::inside,
     shape_of,
 };
 use crate::run::{Effect, Header, Input, PauseKind, Rendered, Run, RunEvent};
@@ -35,6 +38,8 @@ pub(super) enum Fate {
     AsksPersonInVain,
     /// Its agent asks, and nobody ever answers.
     AsksInVain,
+    /// Is a run of another workflow, which may wait for somebody inside.
+    IsSubRun,
     /// Waits for authorization, then goes on by itself or is told.
     WantsAuthorization,
     /// Fails for good.
@@ -177,7 +182,7 @@ impl World {
     /// How many agents may go on without being told.
     pub(super) fn self_starters(&self, run: &Run) -> usize {
         let fates = run.indices().map(|at| self.fate_at(run, at));
-        fates.filter(|fate| *fate == Fate::WantsAuthorization).count()
+        fates.filter(|fate| matches!(fate, Fate::WantsAuthorization | Fate::IsSubRun)).count()
     }
 
     pub(super) fn shape(&self) -> Arc<Shape> {
@@ -226,19 +231,6 @@ impl World {
         }
         look(run, &journal);
         journal
-    }
-
-    fn interference(&self, run: &Run, fed: usize) -> Option<Input> {
-        let is_due = |after: usize| run.halt().is_none() && fed >= after;
-        let at = Timestamp::UNIX_EPOCH;
-        match self.scenario {
-            Scenario::CanceledAfter(n) if is_due(n) => Some(Input::CancelRequested { at }),
-            // The time of a run counts from its start.
-            Scenario::TimesOutAfter(n) if is_due(n) && !run.is_queued() => {
-                Some(Input::TimedOut { at })
-            }
-            _ => None,
-        }
     }
 
     /// Performs one wanted effect, chosen at random.
@@ -296,6 +288,7 @@ impl World {
                 Rendered::Ask { pause: asked("question") }
             }
             (Fate::Computes, None) => Rendered::Computed { result: body("computed") },
+            (Fate::IsSubRun, None) => Rendered::Send(sub_run(index, found.attempts + 1)),
             _ => Rendered::Send(intent(index, found.attempts + 1, "send")),
         };
         Input::Rendered { step: found.id.clone(), at, rendered }
@@ -335,6 +328,7 @@ impl World {
             Fate::Asks(questions) if turn < questions => {
                 paused(step, attempt, at, PauseKind::Input, turn)
             }
+            Fate::IsSubRun => inside(step, attempt, at, is_paused),
             Fate::AsksInVain => paused(step, attempt, at, PauseKind::Input, turn),
             Fate::WantsAuthorization if is_paused => Input::Unpaused { step, attempt, at },
             Fate::WantsAuthorization if turn == 0 && at.as_millisecond() % 2 == 0 => {
@@ -371,6 +365,7 @@ impl World {
             relay: false,
             key: None,
             scheduled_at: None,
+            parent: None,
         });
         match self.is_queued {
             true => Input::Queue { at, header },

@@ -149,6 +149,7 @@ fn value(of: &Type) -> BoxedStrategy<Json> {
         Type::NameOrMapping(place) => prop_oneof![one(&["x", "an agent"]), mapping(*place)].boxed(),
         Type::Question => one(&["How many?", "Is ${{ inputs.q }} right?", " "]),
         Type::Schema => mapping(Place::Input),
+        Type::With => prop_oneof![junk(), Just(json!({"k": ["${{ inputs.q }}", 1]}))].boxed(),
         Type::Keyword(of) => keyword(*of),
         of => special(of),
     };
@@ -298,6 +299,7 @@ fn step(key: &str, value: Json) -> Json {
         "cancel_rest" => json!({"needs": ["b"], "join": "any"}),
         "concurrency" => json!({"for_each": ["x"]}),
         "schema" => json!({"ask": "Really?"}),
+        "with" => json!({"workflow": "x"}),
         _ => json!({}),
     };
     let kinds = crate::workflow::KINDS;
