@@ -43,6 +43,8 @@ mod signatures;
 mod strangers;
 mod tokens;
 mod trusting;
+mod turns;
+mod workflows;
 
 /// Hides what differs from run to run before a snapshot is compared: ports, ids, times, folders.
 fn steady() -> insta::internals::SettingsBindDropGuard {

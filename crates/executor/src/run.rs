@@ -18,6 +18,7 @@ pub mod projection;
 #[cfg(test)]
 mod proof;
 mod refusal;
+mod rounds;
 mod settle;
 mod shape;
 mod step;
@@ -34,14 +35,15 @@ use protocol::v1::TaskState;
 use self::pause::Clock;
 pub use self::{
     content::{
-        Chunk, Header, Intent, Next, OpeningTurn, Outcome, Parent, Pause, PauseKind, RemoteTask,
-        RunError, SkipReason, Within,
+        Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Parent, Pause, PauseKind,
+        RemoteTask, RunError, SkipReason, Within,
     },
     effect::{Effect, Effects},
     event::{RunEvent, StepId},
     input::{Failure, Input, Rendered, Reply, Wait},
     items::Items,
     refusal::Refusal,
+    rounds::Round,
     shape::{Shape, StepIndex, StepShape},
     step::{Flight, Phase, Settled, Step},
 };

@@ -259,6 +259,7 @@ impl<'a> Binder<'a> {
             return locked::choose(self.workflow, asked, &candidates, name);
         }
         let winner = candidates
+            .list
             .iter()
             .filter(|candidate| candidate.is_usable())
             .min_by_key(|it| rank(it.agent, asked));

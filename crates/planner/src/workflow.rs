@@ -29,6 +29,7 @@ mod kind;
 mod limits;
 mod message;
 mod policy;
+mod rounds;
 mod schedule;
 mod schema;
 mod selector;

@@ -62,7 +62,7 @@ pub use evidence::{
 };
 pub use export::to_catalog;
 pub use find::{Facet, Field, Filter, Found, Hit, Kind, Match, Position, Query};
-pub use index::Index;
+pub use index::{Index, Meeting};
 pub use keyrings::Keyrings;
 pub use lint::{Finding, is_media_type, lint};
 pub use news::{Event, News, NewsAt};

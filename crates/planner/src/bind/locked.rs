@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use registry::{Agent, Index};
 
-use super::candidates::Candidate;
+use super::candidates::Candidates;
 use super::{Choice, Problem, binding, explain};
 use crate::criteria::Criteria;
 use crate::lock::Lock;
@@ -71,10 +71,10 @@ pub(super) fn url(workflow: &Workflow, step: &str, agent: &Agent) -> Result<(), 
 pub(super) fn choose(
     workflow: &Workflow,
     asked: &Criteria,
-    candidates: &[Candidate<'_>],
+    candidates: &Candidates<'_>,
     name: &str,
 ) -> Choice {
-    let Some(candidate) = candidates.iter().find(|it| it.agent.name == name) else {
+    let Some(candidate) = candidates.list.iter().find(|it| it.agent.name == name) else {
         return Err(elsewhere(workflow, name, "is not among those that come into question"));
     };
     unchanged(workflow, candidate.agent)?;

@@ -4,14 +4,8 @@ use document::Node;
 
 use super::Checker;
 use super::decoder::Fields;
-use super::values::Reading;
-use crate::expression::ITEM;
+use super::values::{Reading, locals};
 use crate::template::Template;
-
-/// What the `outputs` of a step have in scope.
-const THIS: [&str; 1] = ["this"];
-/// The same of a step with `for_each`.
-const THIS_ITEM: [&str; 3] = ["this", ITEM[0], ITEM[1]];
 
 impl<'n> Checker<'_, 'n> {
     /// Reads `set`.
@@ -22,7 +16,7 @@ impl<'n> Checker<'_, 'n> {
         reads: &mut Vec<Reading>,
     ) -> Option<Template> {
         let entry = fields.entry("set")?;
-        self.locals = if fields.get("for_each").is_some() { &ITEM } else { &[] };
+        self.locals = locals(fields, false);
         let set = self.named(&entry.value, "set", what, reads);
         self.locals = &[];
         set
@@ -36,7 +30,7 @@ impl<'n> Checker<'_, 'n> {
         reads: &mut Vec<Reading>,
     ) -> Option<Template> {
         let node = fields.get("outputs")?;
-        self.locals = if fields.get("for_each").is_some() { &THIS_ITEM } else { &THIS };
+        self.locals = locals(fields, true);
         let outputs = self.named(node, "outputs", what, reads);
         self.locals = &[];
         outputs

@@ -4,14 +4,13 @@ use document::{Entry, Node};
 
 use super::Checker;
 use super::decoder::Fields;
-use super::values::Reading;
+use super::values::{Reading, locals};
 use crate::ask::Ask;
-use crate::expression::ITEM;
 
 /// Of these a step has exactly one.
 pub(crate) const KINDS: [&str; 4] = ["agent", "workflow", "ask", "set"];
 /// What only a step has a use for that asks an agent.
-const OF_AGENTS: [&str; 4] = ["message", "retry", "timeout", "outputs"];
+const OF_AGENTS: [&str; 5] = ["message", "retry", "timeout", "outputs", "repeat"];
 
 impl<'n> Checker<'_, 'n> {
     /// Checks that a step does one thing, and says nothing that goes with another one.
@@ -60,7 +59,7 @@ impl<'n> Checker<'_, 'n> {
             self.decoder.invalid(node.span, message, "write the question");
             return None;
         }
-        self.locals = if fields.get("for_each").is_some() { &ITEM } else { &[] };
+        self.locals = locals(fields, false);
         let question = self.template(node, "ask", reads);
         self.locals = &[];
         Some(Ask { question: question?, schema: schema.flatten() })
@@ -93,7 +92,8 @@ fn of_no_use(kind: &str) -> Vec<(&'static str, &'static str, &'static str)> {
         "workflow" => {
             let message =
                 ("message", "`workflow` asks no agent", "give the workflow its inputs in `with`");
-            return vec![message, schema];
+            let repeat = ("repeat", "`workflow` asks no agent", "repeat a step inside");
+            return vec![message, repeat, schema];
         }
         _ => return vec![schema, with],
     };

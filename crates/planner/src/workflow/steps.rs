@@ -5,11 +5,10 @@ use std::collections::HashSet;
 use document::{Entry, Node, Span, Value};
 
 use super::decoder::Fields;
-use super::values::Reading;
+use super::values::{Reading, locals};
 use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output, duration};
 use crate::ask::DEFAULT_PAUSE_TIMEOUT;
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
-use crate::expression::ITEM;
 use crate::language::Place;
 use crate::step::{OnError, Retry, Step};
 
@@ -119,7 +118,7 @@ impl<'n> Checker<'_, 'n> {
         let when = fields.get("when").and_then(|node| self.bare(node, "when", &mut reads));
         let for_each = self.for_each(fields, &what, &mut reads);
         let mut part_steps = Vec::new();
-        self.locals = if fields.get("for_each").is_some() { &ITEM } else { &[] };
+        self.locals = locals(fields, fields.get("repeat").is_some());
         let message = match fields.get("message") {
             Some(node) => self.message(index, node, &what, &mut reads, &mut part_steps, edges),
             None => None,
@@ -130,6 +129,7 @@ impl<'n> Checker<'_, 'n> {
         let workflow = self.sub_workflow(fields, &what, &mut reads);
         let ask = self.ask(fields, &what, &mut reads);
         let outputs = self.step_outputs(fields, &what, &mut reads);
+        let repeat = self.repeat(fields, &what, &mut reads);
         let mut all_reads = self.resolve(index, &needs, reads, edges);
         all_reads.extend(part_steps);
         all_reads.sort_unstable();
@@ -158,6 +158,7 @@ impl<'n> Checker<'_, 'n> {
             retry: policy.retry,
             timeout: policy.timeout,
             pause_timeout: policy.pause_timeout,
+            repeat,
         })
     }
 

@@ -4,8 +4,7 @@ use document::{Node, Value};
 
 use super::Checker;
 use super::decoder::Fields;
-use super::values::Reading;
-use crate::expression::ITEM;
+use super::values::{Reading, locals};
 use crate::link::{Given, SubWorkflow};
 
 impl<'n> Checker<'_, 'n> {
@@ -16,7 +15,7 @@ impl<'n> Checker<'_, 'n> {
         what: &str,
         reads: &mut Vec<Reading>,
     ) -> Option<SubWorkflow> {
-        self.locals = if fields.get("for_each").is_some() { &ITEM } else { &[] };
+        self.locals = locals(fields, false);
         let with = fields.get("with").map(|node| self.with(node, what, reads));
         self.locals = &[];
         let node = fields.get("workflow")?;

@@ -8,12 +8,13 @@ use planner::{ErrorClass, OnError, RunIf, StepState};
 use super::{
     Shape, StepId, StepIndex,
     facts::{
-        asked, body, bound, chunked, error, failed, intent, paused, refusal, sub_run, succeeded,
+        asked, body, bound, chunked, error, failed, intent, paused, refusal, round_ended, sub_run,
+        succeeded,
     },
     people::inside,
     shape_of,
 };
-use crate::run::{Effect, Header, Input, PauseKind, Rendered, Run, RunEvent};
+use crate::run::{Effect, Input, PauseKind, Rendered, Run, RunEvent};
 
 /// What happens to a step, whenever it is tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +43,10 @@ pub(super) enum Fate {
     IsSubRun,
     /// Waits for authorization, then goes on by itself or is told.
     WantsAuthorization,
+    /// So many rounds end before one is good enough; the first attempt of each fails.
+    Repeats(u32),
+    /// No round is good enough, of so many.
+    NeverConverges(u32),
     /// Fails for good.
     Fails,
     /// Asks no agent.
@@ -103,7 +108,7 @@ pub(super) struct World {
     pub(super) items: Vec<Option<u32>>,
     pub(super) scenario: Scenario,
     /// Whether the run waits for its turn before it starts.
-    is_queued: bool,
+    pub(super) is_queued: bool,
 }
 
 impl World {
@@ -314,6 +319,9 @@ impl World {
             Fate::FailsThenBinds(times) if attempt <= times => {
                 failed(step, attempt, at, ErrorClass::Unavailable)
             }
+            Fate::Repeats(_) if found.nth_of_round(attempt) == 1 => {
+                failed(step, attempt, at, ErrorClass::Unavailable)
+            }
             Fate::Fails => failed(step, attempt, at, ErrorClass::Rejected),
             _ => bound(step, attempt),
         }
@@ -334,42 +342,14 @@ impl World {
             Fate::WantsAuthorization if turn == 0 && at.as_millisecond() % 2 == 0 => {
                 paused(step, attempt, at, PauseKind::Auth, turn)
             }
+            Fate::Repeats(rounds) if found.rounds() < rounds => {
+                round_ended(step, attempt, at, false)
+            }
+            Fate::NeverConverges(rounds) => {
+                round_ended(step, attempt, at, found.rounds() + 1 == rounds)
+            }
             Fate::TimesOutOnce if attempt == 1 => failed(step, attempt, at, ErrorClass::Timeout),
             _ => succeeded(step, attempt, at),
-        }
-    }
-
-    /// What happens to the first step until it asks, all at one instant but the start.
-    pub(super) fn until_paused(&self, since: Timestamp) -> [Input; 3] {
-        let (index, step) = (StepIndex(0), StepId::new("s0"));
-        let rendered = Rendered::Send(intent(index, 1, "send"));
-        [
-            self.start(),
-            Input::Rendered { step: step.clone(), at: Timestamp::UNIX_EPOCH, rendered },
-            paused(step, 1, since, PauseKind::Input, 0),
-        ]
-    }
-
-    fn start(&self) -> Input {
-        let at = Timestamp::UNIX_EPOCH;
-        let header = Box::new(Header {
-            workflow: format!("{} steps", self.shape.len()),
-            context_id: "c".to_owned(),
-            plan: body("plan"),
-            inputs: body("inputs"),
-            start: body("start"),
-            message: None,
-            origin: None,
-            accepts: Vec::new(),
-            extensions: Vec::new(),
-            relay: false,
-            key: None,
-            scheduled_at: None,
-            parent: None,
-        });
-        match self.is_queued {
-            true => Input::Queue { at, header },
-            false => Input::Start { at, header },
         }
     }
 }
