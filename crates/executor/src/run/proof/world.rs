@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use planner::{ErrorClass, OnError, RunIf, StepState};
 
 use super::{
-    Shape, StepId, StepIndex,
+    Shape, StepIndex,
     facts::{
         asked, body, bound, chunked, error, failed, intent, paused, refusal, round_ended, sub_run,
         succeeded,
