@@ -9,6 +9,7 @@ mod callbacks;
 mod cards;
 mod catalogs;
 mod chunks;
+mod clean_up;
 mod client;
 mod configuration;
 mod crash;

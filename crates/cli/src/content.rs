@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anstream::{eprintln, println};
 use executor::{
     Recorded, Runs,
-    run::{Outcome, Step, StepId, StepIndex},
+    run::{Outcome, Phase, Settled, Step, StepId, StepIndex},
 };
 use planner::{StepResult, StepState, Version};
 use protocol::v1::{Artifact, Part, part::Content};
@@ -60,6 +60,9 @@ pub(crate) struct RunReport {
     pub(crate) error: Option<String>,
     pub(crate) outputs: Vec<Artifact>,
     pub(crate) steps: Vec<StepReport>,
+    /// The run that cleans up after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clean_up: Option<Box<RunReport>>,
 }
 
 /// A step as JSON.
@@ -100,6 +103,12 @@ pub(crate) async fn report(
     let mut steps = Vec::new();
     let ids: Vec<StepId> = recorded.run.steps().map(|(id, _)| id.clone()).collect();
     for id in &ids {
+        // What a clean-up has taken over is shown where it was done.
+        let is_taken =
+            |at| matches!(recorded.run.at(at).phase, Phase::Settled(Settled::Taken { .. }));
+        if recorded.run.find(id).is_some_and(is_taken) {
+            continue;
+        }
         steps.push(step_report(runs, recorded, id).await?);
     }
     let run = &recorded.run;
@@ -115,7 +124,19 @@ pub(crate) async fn report(
         error,
         outputs,
         steps,
+        clean_up: clean_up_report(runs, recorded).await?.map(Box::new),
     })
+}
+
+/// What is known of the run that cleans up after another one.
+async fn clean_up_report(runs: &Runs, recorded: &Recorded) -> Result<Option<RunReport>, Failure> {
+    if recorded.run.outcome().is_none() {
+        return Ok(None);
+    }
+    match runs.clean_up(&recorded.id).await? {
+        Some(clean_up) => Box::pin(report(runs, &clean_up, Vec::new())).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<StepReport, Failure> {

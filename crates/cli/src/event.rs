@@ -87,6 +87,9 @@ fn about(event: &RunEvent) -> Line<'_> {
         }
         RunEvent::StepAsked { at, pause, .. } => asked("step_asked", *at, pause),
         RunEvent::StepAskedAgain { at, pause, .. } => asked("step_asked_again", *at, pause),
+        RunEvent::StepTaken { at, state, .. } => {
+            Line { state: Some(state.as_str()), ..of_run("step_taken", *at) }
+        }
         RunEvent::StepAnswered { at, .. } => of_run("step_answered", *at),
         RunEvent::StepComputed { at, .. } => of_run("step_computed", *at),
         RunEvent::StepFailed { at, error, .. } => {
@@ -229,7 +232,7 @@ mod tests {
         Body, Json,
         run::{Intent, Pause, Refusal, RunError, SkipReason, StepId},
     };
-    use planner::{ErrorClass, StepError};
+    use planner::{ErrorClass, StepError, StepState};
     use protocol::{card::Binding, client::Interface};
     use serde_json::{Value, json};
 
@@ -380,6 +383,7 @@ mod tests {
             RunEvent::BudgetSpent { at, step: step() },
             RunEvent::StepCanceled { step: step(), at, by: step() },
             RunEvent::StepComputed { step: step(), at, result: body() },
+            RunEvent::StepTaken { step: step(), at, state: StepState::Skipped, result: None },
             RunEvent::StepAsked { step: step(), at, pause: pause() },
             RunEvent::StepAskedAgain { step: step(), at, said: None, pause: pause() },
             RunEvent::StepAnswered { step: step(), at, said: Some(body()), result: body() },

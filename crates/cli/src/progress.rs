@@ -123,6 +123,7 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         | RunEvent::RunQueued { .. }
         | RunEvent::RunAdmitted { .. }
         | RunEvent::CallsCounted { .. }
+        | RunEvent::StepTaken { .. }
         | RunEvent::ArtifactChunked { .. }
         | RunEvent::AttemptReported { .. }
         | RunEvent::RunResumed { .. }

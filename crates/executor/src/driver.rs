@@ -6,6 +6,7 @@
 mod act;
 mod answer;
 mod ask;
+mod clean_up;
 mod hints;
 mod judge;
 mod outcomes;
@@ -80,6 +81,8 @@ pub(crate) struct Driver {
     waiting: Vec<Waiting>,
     /// Answers for sub-runs, to be handed down after the commit that keeps them.
     passing: Vec<(RunId, Answer)>,
+    /// What cleans up after it, once that is drafted.
+    clean_up: Option<RunId>,
     /// How many were handed down.
     passed: u64,
     /// What drives its sub-runs; nothing where it has none.
@@ -147,6 +150,7 @@ impl Driver {
             seat: standing.seat,
             waiting: Vec::new(),
             passing: Vec::new(),
+            clean_up: None,
             passed: 0,
             sub_runs: standing.sub_runs,
             tally: standing.tally,
@@ -199,8 +203,9 @@ impl Driver {
     /// When the store fails or another process owns the run now. The run stays as its journal has it.
     pub(crate) async fn drive(mut self) -> Result<Outcome, ExecutorError> {
         loop {
-            if let Some(outcome) = self.run.outcome() {
-                return Ok(outcome.clone());
+            if let Some(outcome) = self.run.outcome().cloned() {
+                self.hand_over().await;
+                return Ok(outcome);
             }
             self.gather().await?;
             self.turn().await?;
@@ -324,6 +329,7 @@ impl Driver {
     /// Builds what the state wants built, commits, acts.
     async fn turn(&mut self) -> Result<(), ExecutorError> {
         self.build_wanted().await?;
+        self.draft_clean_up().await?;
         self.commit().await?;
         self.seat.hold(!self.run.is_waiting_for_people());
         self.confirm_answers();
@@ -383,7 +389,7 @@ impl Driver {
             batch.writes.push(Write::Close { account, journal });
         }
         // A part of another run is not listed among those that somebody asked for.
-        if header.parent.is_some() || !self.touches_row(events) {
+        if !header.is_listed() || !self.touches_row(events) {
             return Ok(());
         }
         let summary = RunSummary {

@@ -216,6 +216,7 @@ impl Executor {
             key,
             scheduled_at,
             parent: None,
+            cleans_up: None,
         });
         writes.extend(new.once.map(|once| once.put(account, &id)).transpose()?);
         writes.extend(new.scheduled.map(|it| it.decided.put(account, it.at)).transpose()?);

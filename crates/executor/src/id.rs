@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::run::split_item;
 
-/// Names a run: a UUID as text, of version 7 but for a sub-run. Also the id of the A2A Task that the run is the inside of.
+/// Names a run: a UUID as text, of version 7 but for a sub-run or a clean-up. Also the id of the A2A Task that the run is the inside of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(Arc<str>);
@@ -31,6 +31,13 @@ impl RunId {
     #[must_use]
     pub fn of_sub_run(&self, step: &str, attempt: u32) -> Self {
         let name = format!("{self}/{step}/{attempt}/sub_run");
+        Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string().into())
+    }
+
+    /// The run that cleans up after this one: always the same (UUIDv5).
+    #[must_use]
+    pub fn of_clean_up(&self) -> Self {
+        let name = format!("{self}/clean_up");
         Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string().into())
     }
 

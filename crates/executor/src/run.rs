@@ -21,6 +21,7 @@ mod refusal;
 mod rounds;
 mod settle;
 mod shape;
+mod stages;
 mod step;
 
 use std::{
@@ -35,16 +36,16 @@ use protocol::v1::TaskState;
 use self::pause::Clock;
 pub use self::{
     content::{
-        Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Parent, Pause, PauseKind,
-        RemoteTask, RunError, SkipReason, Within,
+        Chunk, CleansUp, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Parent, Pause,
+        PauseKind, RemoteTask, RunError, SkipReason, Within,
     },
     effect::{Effect, Effects},
-    event::{RunEvent, StepId},
+    event::RunEvent,
     input::{Failure, Input, Rendered, Reply, Wait},
     items::Items,
     refusal::Refusal,
     rounds::Round,
-    shape::{Shape, StepIndex, StepShape},
+    shape::{Shape, StepId, StepIndex, StepShape},
     step::{Flight, Phase, Settled, Step},
 };
 pub(crate) use self::{event::name_blob, shape::split_item};
@@ -89,6 +90,10 @@ pub struct Run {
     calls: u64,
     /// Sub-runs whose Messages are among them.
     counted: BTreeSet<(StepIndex, u32)>,
+    /// Which stage goes on.
+    stage: u32,
+    /// How many steps of each stage are not settled; nothing where there are no stages.
+    open_in: Vec<usize>,
     /// How many more there may be as others have it: sub-runs, and the runs that it is inside of. Not durable.
     spare: u64,
     /// What the agent of a relay says of its Task.
@@ -121,6 +126,7 @@ impl Run {
             Step::new(shape.step(at).id.clone(), open)
         };
         let steps: Vec<Step> = shape.indices().map(step).collect();
+        let open_in = shape.steps_by_stage();
         Self {
             unsettled: steps.len(),
             steps,
@@ -142,6 +148,8 @@ impl Run {
             orphans: BTreeMap::new(),
             calls: 0,
             counted: BTreeSet::new(),
+            stage: 0,
+            open_in,
             spare: u64::MAX,
             reported: None,
             halt: None,

@@ -68,15 +68,21 @@ fn bind_one(
     index: &Index,
     fetched: &BTreeMap<String, Agent>,
 ) -> Result<Plan, Vec<Diagnostic>> {
-    let steps = workflow.steps.len();
-    let (dependencies, dependents) = dag::neighbours(steps, &workflow.edges);
-    let order = dag::order(steps, &workflow.edges).expect("a checked workflow has no cycle");
+    let of_run = workflow.steps.len();
+    let (dependencies, dependents) = dag::neighbours(of_run, &workflow.edges);
+    let edges = [&workflow.edges[..], &workflow.clean_up.edges].concat();
+    let order = dag::order(workflow.all_steps().count(), &edges);
+    let mut order = order.expect("a checked workflow has no cycle");
+    // Those of the run have ended before: what comes in the end may be `same_as` one of them.
+    order.sort_by_key(|step| *step >= of_run);
     let mut binder = Binder::new(&workflow, index, fetched);
     // `same_as` is an edge, so the step it names is bound before.
     for step in &order {
         binder.bind(*step);
     }
-    let (bindings, warnings) = binder.finish()?;
+    let (mut bindings, warnings) = binder.finish()?;
+    let clean_up_bindings = bindings.split_off(of_run);
+    order.truncate(of_run);
     let served_by: Vec<Option<(&str, &str)>> = bindings
         .iter()
         .map(|it| it.as_ref().map(|it| (it.agent.as_str(), it.interface.tenant.as_str())))
@@ -86,7 +92,18 @@ fn bind_one(
         references.clear();
     }
     let children = BTreeMap::new();
-    Ok(Plan { workflow, dependencies, dependents, bindings, references, children, warnings })
+    let stages = Vec::new();
+    Ok(Plan {
+        workflow,
+        dependencies,
+        dependents,
+        bindings,
+        references,
+        stages,
+        clean_up_bindings,
+        children,
+        warnings,
+    })
 }
 
 /// A step of a workflow that nobody has looked for.
@@ -152,7 +169,7 @@ impl<'a> Binder<'a> {
             inline: Vec::new(),
             fetched,
             choices: HashMap::new(),
-            bindings: vec![None; workflow.steps.len()],
+            bindings: vec![None; workflow.all_steps().count()],
             problems: Vec::new(),
             warnings: Vec::new(),
         };
@@ -185,7 +202,7 @@ impl<'a> Binder<'a> {
 
     fn bind(&mut self, step: usize) {
         let workflow = self.workflow;
-        let step_of_file = &workflow.steps[step];
+        let step_of_file = workflow.step_at(step);
         let Some(selector) = &step_of_file.selector else { return };
         self.bindings[step] = match selector {
             Selector::SameAs(other) => self.bindings[*other]

@@ -8,6 +8,7 @@
 
 mod ask;
 mod bind;
+mod clean_up;
 #[cfg(test)]
 mod cost;
 mod criteria;
@@ -35,6 +36,7 @@ mod workflow;
 
 pub use ask::{Ask, DEFAULT_PAUSE_TIMEOUT, evaluate_question};
 pub use bind::{bind, lock};
+pub use clean_up::{CleanUp, Undo, Undoes, clean_up};
 pub use criteria::{Criteria, Preference};
 pub use dag::{Edge, Reason, ReasonKind};
 pub use expression::{Expression, ExpressionError, MAX_FUEL, MAX_RESULT_BYTES, MAX_SOURCE_BYTES};

@@ -63,6 +63,9 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
     if let Some(asks) = asks(plan, step) {
         line(out, &format!("  asks       {asks}"));
     }
+    if plan.workflow.steps[step].undo.is_some() {
+        line(out, "  undo       when the run fails or is canceled");
+    }
     if let Some(set) = names(plan.workflow.steps[step].set.as_ref()) {
         line(out, &format!("  computes   {}", set.join(", ")));
     }
@@ -313,6 +316,9 @@ fn step_json(plan: &Plan, step: usize) -> Json {
     if let Join::AtLeast(count) = plan.workflow.steps[step].join {
         shown["join"] = count.into();
         shown["cancel_rest"] = plan.workflow.steps[step].cancel_rest.into();
+    }
+    if plan.workflow.steps[step].undo.is_some() {
+        shown["undo"] = true.into();
     }
     if plan.workflow.steps[step].run_if == RunIf::Settled {
         shown["run_if"] = "settled".into();

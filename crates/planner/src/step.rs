@@ -7,6 +7,7 @@ use document::Span;
 use serde::{Deserialize, Serialize};
 
 use crate::ask::{Ask, DEFAULT_PAUSE_TIMEOUT};
+use crate::clean_up::{Undo, Undoes};
 use crate::criteria::Criteria;
 use crate::expression::Expression;
 use crate::link::SubWorkflow;
@@ -33,6 +34,12 @@ pub struct Step {
     /// The workflow that it is a run of instead of asking an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<SubWorkflow>,
+    /// What undoes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Undo>,
+    /// What it undoes: the step is one of a clean-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<Undoes>,
     /// What is made of the result of each successful attempt, by name: a mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Template>,

@@ -8,17 +8,18 @@ use document::{Diagnostic, Limits, Node, Source, Span, Value, parse};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::clean_up::CleanUp;
 use crate::dag::{self, Edge};
 use crate::expression::Locals;
 use crate::inputs::Input;
 use crate::language::Place;
 use crate::limits::{Budget, Concurrency};
-use crate::link::SubWorkflow;
 use crate::lock::Lock;
 use crate::schedule::Schedule;
-use crate::step::{OnError, Retry, Selector, Step};
+use crate::step::{OnError, Retry, Step};
 use crate::template::Template;
 
+mod clean_up;
 mod computed;
 mod decoder;
 pub(crate) mod duration;
@@ -27,6 +28,7 @@ mod gate;
 mod inputs;
 mod kind;
 mod limits;
+mod look;
 mod message;
 mod policy;
 mod rounds;
@@ -96,6 +98,9 @@ pub struct Workflow {
     pub steps: Vec<Step>,
     /// Why steps wait for each other.
     pub edges: Vec<Edge>,
+    /// What is done when a run has ended.
+    #[serde(default, skip_serializing_if = "CleanUp::is_empty")]
+    pub clean_up: CleanUp,
     /// The outputs, in the order of the file; without them, the artifacts of the steps nothing
     /// depends on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -177,43 +182,6 @@ fn read(source: &Source, root: &Node) -> Result<Workflow, Vec<Diagnostic>> {
     }
 }
 
-impl Workflow {
-    /// The URLs of the agents the file itself names, and those of the workflows that it uses, which must be fetched
-    /// before it can be bound: each once.
-    #[must_use]
-    pub fn urls(&self) -> Vec<&str> {
-        let all = || std::iter::once(self).chain(self.uses.values().map(|used| &**used));
-        let inline = all().flat_map(|it| &it.agents).map(|agent| agent.url.as_str());
-        let selected = all().flat_map(|it| &it.steps).filter_map(|step| match &step.selector {
-            Some(Selector::Url(url)) => Some(url.as_str()),
-            _ => None,
-        });
-        let mut seen = HashSet::new();
-        inline.chain(selected).filter(|url| seen.insert(*url)).collect()
-    }
-
-    /// The workflows that its steps are, one for each such step.
-    pub fn subs(&self) -> impl Iterator<Item = &SubWorkflow> {
-        self.steps.iter().filter_map(|step| step.workflow.as_ref())
-    }
-
-    /// The index of a step.
-    #[must_use]
-    pub fn step(&self, id: &str) -> Option<usize> {
-        self.steps.iter().position(|step| step.id == id)
-    }
-
-    /// The steps that no other step waits for, in ascending order.
-    #[must_use]
-    pub fn last_steps(&self) -> Vec<usize> {
-        let mut has_dependents = vec![false; self.steps.len()];
-        for edge in &self.edges {
-            has_dependents[edge.from] = true;
-        }
-        (0..self.steps.len()).filter(|step| !has_dependents[*step]).collect()
-    }
-}
-
 /// The settings of `defaults`, which steps may change for themselves.
 struct Defaults {
     timeout: Duration,
@@ -249,6 +217,7 @@ impl<'n> Checker<'_, 'n> {
         let steps = self.steps(fields, top, &defaults, &mut edges);
         dag::check_cycles(&steps_in_file(&self.names), &edges, &mut self.decoder.problems);
         let (outputs, outputs_read) = self.outputs(fields);
+        let clean_up = self.clean_up(fields, &defaults);
         let schedule = self.schedules(fields, &inputs);
         let mut workflow = Workflow {
             convoke: convoke?,
@@ -266,6 +235,7 @@ impl<'n> Checker<'_, 'n> {
             schedule,
             steps,
             edges,
+            clean_up,
             outputs,
             outputs_read,
             uses: BTreeMap::new(),

@@ -262,6 +262,7 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::CallbackRefused { .. }
         | RunEvent::AttemptBound { .. }
         | RunEvent::CallsCounted { .. }
+        | RunEvent::StepTaken { .. }
         | RunEvent::AnswerPassed { .. }
         | RunEvent::ArtifactChunked { .. }
         | RunEvent::AttemptReported { .. }

@@ -34,7 +34,7 @@ examples: [An example]
 steps: {a: {agent: it}}
 ";
 
-pub(super) static ROWS: [Row; 60] = [
+pub(super) static ROWS: [Row; 63] = [
     Row {
         field: "workflow.convoke",
         act: Act::Plan,
@@ -214,6 +214,24 @@ pub(super) static ROWS: [Row; 60] = [
         act: Act::Run(&[]),
         file: "steps: {a: {workflow: other, with: {q: that}}}",
         shows: |seen| seen.done.stdout.contains("other said that"),
+    },
+    Row {
+        field: "step.undo",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: hi, undo: bye}, b: {agent: it, message: fail 9, needs: [a]}}",
+        shows: |seen| seen.part()["text"] == "bye",
+    },
+    Row {
+        field: "workflow.on_failure",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: fail 9}}\non_failure: {b: {agent: it, message: bye}}",
+        shows: |seen| seen.part()["text"] == "bye",
+    },
+    Row {
+        field: "workflow.finally",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: hi}}\nfinally: {b: {agent: it, message: bye}}",
+        shows: |seen| seen.part()["text"] == "bye",
     },
     Row {
         field: "step.set",

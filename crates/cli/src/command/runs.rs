@@ -93,6 +93,10 @@ async fn show(args: &Args, place: &Place, run: &str) -> Result<Exit, Failure> {
     for step in &report.steps {
         print_step(step, "");
     }
+    if let Some(clean_up) = &report.clean_up {
+        println!("\n{DIM}cleaned up by{DIM:#} {}: {}", clean_up.run, clean_up.state);
+        clean_up.steps.iter().for_each(|step| print_step(step, ""));
+    }
     for artifact in &report.outputs {
         println!("\n{BOLD}{}{BOLD:#}", content::clean(&artifact.name));
         for part in &artifact.parts {

@@ -73,6 +73,7 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         key: None,
         scheduled_at: None,
         parent: None,
+        cleans_up: None,
     };
     driver.open(Box::new(header), Vec::new(), Arc::default(), Arc::from([])).await.unwrap();
     (folder, driver)

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use planner::Plan;
 use protocol::v1::Part;
 use serde_json::{Map, Value};
-use store::Seq;
+use store::{Owned, Seq};
 use tokio::{sync::Mutex, task::JoinSet};
 
 use super::{Executor, Held, launching::Launching};
@@ -45,6 +45,8 @@ pub(crate) trait SubRuns: Send + Sync {
     fn resume<'a>(&'a self, id: &'a RunId) -> Doing<'a, Result<(), ExecutorError>>;
     /// Cancels a sub-run and waits for its end.
     fn cancel<'a>(&'a self, id: &'a RunId) -> Doing<'a, Result<Recorded, ExecutorError>>;
+    /// Drives a run that was opened for it, beside another one.
+    fn adopt<'a>(&'a self, id: &'a RunId) -> Doing<'a, Result<(), ExecutorError>>;
     /// Hands an answer down to a sub-run, whose driver says itself what becomes of it.
     fn pass(&self, id: RunId, answer: Answer) -> Doing<'static, ()>;
 }
@@ -87,6 +89,7 @@ impl Executor {
             key: None,
             scheduled_at: None,
             parent: Some(Box::new(new.parent)),
+            cleans_up: None,
         });
         self.launch_new(Launching {
             held: Held::new(self, &new.id),
@@ -147,6 +150,16 @@ impl SubRuns for WeakExecutor {
 
     fn resume<'a>(&'a self, id: &'a RunId) -> Doing<'a, Result<(), ExecutorError>> {
         Box::pin(async move { self.executor()?.go_on(id).await })
+    }
+
+    fn adopt<'a>(&'a self, id: &'a RunId) -> Doing<'a, Result<(), ExecutorError>> {
+        Box::pin(async move {
+            let executor = self.executor()?;
+            let account = executor.shared.account.clone();
+            let owned = Owned::opened(account, id.journal(), executor.lease.incarnation);
+            executor.idle.insert(executor.key(id), owned);
+            executor.resume(id).await
+        })
     }
 
     fn cancel<'a>(&'a self, id: &'a RunId) -> Doing<'a, Result<Recorded, ExecutorError>> {

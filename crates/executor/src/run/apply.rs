@@ -40,6 +40,9 @@ impl Run {
             RunEvent::StepGathered { step, at, failed } => {
                 self.settle(step, *at, Settled::Gathered { failed: *failed });
             }
+            RunEvent::StepTaken { step, at, state, result } => {
+                self.take(step, *at, *state, result.as_ref());
+            }
             RunEvent::StepAsked { step, at, pause } => self.ask(step, *at, pause),
             RunEvent::StepAskedAgain { step, at, pause, .. } => self.ask_again(step, *at, pause),
             RunEvent::StepAnswered { step, at, result, .. } => self.answered(step, *at, result),
@@ -125,7 +128,7 @@ impl Run {
         self.pass(at);
         self.started_at = Some(at);
         self.effects.add(Effect::Deadline);
-        self.release_roots();
+        self.begin_stages();
     }
 
     /// The only place where a step's phase changes: keeps slots, sets and effects in step with it.
@@ -156,9 +159,10 @@ impl Run {
         self.now = self.now.max(at);
     }
 
-    fn release_roots(&mut self) {
+    pub(super) fn release_roots(&mut self) {
         for at in self.shape.indices() {
-            if self.at(at).open == 0 {
+            let is_free = self.at(at).open == 0 && self.at(at).phase == Phase::Waiting;
+            if is_free && self.has_begun(at) {
                 self.set_phase(at, Phase::Ready);
             }
         }

@@ -95,6 +95,29 @@ pub struct Header {
     /// The run that it is a part of; absent for one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Box<Parent>>,
+    /// The run that it cleans up after; absent for any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleans_up: Option<Box<CleansUp>>,
+}
+
+/// What a run is that cleans up after another one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CleansUp {
+    /// That one.
+    pub run: RunId,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// Why it failed; absent when it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<RunError>,
+}
+
+impl Header {
+    /// Whether it is a run that somebody asked for, and no part of one.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        self.parent.is_none() && self.cleans_up.is_none()
+    }
 }
 
 /// What a sub-run is an attempt of.

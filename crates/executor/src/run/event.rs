@@ -3,37 +3,20 @@
 mod about;
 mod bodies;
 
-use std::{borrow::Borrow, fmt, sync::Arc};
+use std::sync::Arc;
 
 use jiff::Timestamp;
-use planner::StepError;
+use planner::{StepError, StepState};
 use protocol::v1::TaskState;
 use serde::{Deserialize, Serialize};
 
 use super::content::{
     Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask, SkipReason,
 };
-use super::refusal::Refusal;
+use super::{refusal::Refusal, shape::StepId};
 use crate::body::Body;
 
 pub(crate) use self::bodies::name_blob;
-
-/// A step's name as the workflow file has it, or that of an item of a step: `STEP[N]`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct StepId(pub(crate) Arc<str>);
-
-impl Borrow<str> for StepId {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for StepId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// One entry of a run's journal. Changing a variant means a new journal version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -114,6 +97,18 @@ pub enum RunEvent {
         at: Timestamp,
         /// How many of them have failed; then the step has.
         failed: u32,
+    },
+    /// The step has ended in the run that this one cleans up after.
+    StepTaken {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// How.
+        state: StepState,
+        /// A [`planner::StepResult`], where somebody reads it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Body>,
     },
     /// The step asks a person.
     StepAsked {

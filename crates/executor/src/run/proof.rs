@@ -332,6 +332,42 @@ fn a_chunk_costs_the_core_nothing_and_only_the_attempt_that_goes_on_has_any() {
     assert!(run.step(chunk(1)).is_empty(), "nobody wants it any more");
 }
 
+/// A clean-up of two steps of a run that have ended, and what is done then in three stages.
+fn cleaning_up() -> (World, Vec<RunEvent>) {
+    let step = |at: u32| StepShape { id: StepId::new(&format!("s{at}")), ..template() };
+    let mut shape = Shape::new((0..7).map(step).collect(), 2, Duration::from_mins(30));
+    shape.stages = vec![0, 0, 2, 2, 3, 1, 1];
+    let world = World::of_shape(shape, Fate::Binds);
+    let Input::Start { at, header } = world.start() else { panic!("it starts at once") };
+    let taken = |step: &str| RunEvent::StepTaken {
+        step: StepId::new(step),
+        at,
+        state: StepState::Failed,
+        result: None,
+    };
+    (world, vec![RunEvent::RunStarted { at, header }, taken("s0"), taken("s1")])
+}
+
+#[test]
+fn stages_follow_each_other_wherever_the_journal_is_cut() {
+    let (world, opening) = cleaning_up();
+    for seed in 0..20 {
+        let (run, journal) = world.run_from(&opening, seed);
+        for cut in opening.len()..journal.len() {
+            let (_, whole) = world.run_from(&journal[..cut], seed ^ cut as u64);
+            let stages = |event: &RunEvent| match event {
+                RunEvent::AttemptStarted { step, .. } | RunEvent::StepCompleted { step, .. } => {
+                    run.find(step).map(|at| run.shape().stages[at.position()])
+                }
+                _ => None,
+            };
+            let order: Vec<u32> = whole.iter().filter_map(stages).collect();
+            assert!(order.is_sorted(), "{order:?}");
+            assert_eq!(order.len(), 10, "five steps, each begun and completed once");
+        }
+    }
+}
+
 /// A run of one step that has been paused since an instant.
 pub(super) fn paused_run(since: jiff::Timestamp) -> Run {
     let world = one_step(Fate::Asks(1));

@@ -1,10 +1,11 @@
 //! The part of a plan that the run core needs: the graph, and each step's policies.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{borrow::Borrow, collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use planner::{ErrorClass, Join, OnError, Plan, Retry, RunIf};
+use serde::{Deserialize, Serialize};
 
-use super::{StepId, Wait};
+use super::Wait;
 
 /// Position of a step in its run: those of the plan, then the items of `for_each` in the order in which their lists
 /// became known. Lives in memory only; journals name steps by [`StepId`].
@@ -49,6 +50,8 @@ pub struct StepShape {
 pub struct Shape {
     steps: Vec<StepShape>,
     by_id: HashMap<StepId, StepIndex>,
+    /// For each step, its stage; empty where there are none.
+    pub stages: Vec<u32>,
     /// Steps in flight at once.
     pub parallel: usize,
     /// How long the whole run may take.
@@ -63,7 +66,7 @@ impl Shape {
     pub fn new(steps: Vec<StepShape>, parallel: usize, timeout: Duration) -> Self {
         let by_id =
             (0u32..).zip(&steps).map(|(at, step)| (step.id.clone(), StepIndex(at))).collect();
-        Self { steps, by_id, parallel, timeout, budget: u64::MAX }
+        Self { steps, by_id, stages: Vec::new(), parallel, timeout, budget: u64::MAX }
     }
 
     /// Takes the shape of a plan.
@@ -93,7 +96,16 @@ impl Shape {
             })
             .collect();
         let budget = plan.workflow.budget.as_ref().map_or(u64::MAX, |budget| budget.calls);
-        Self { budget, ..Self::new(steps, plan.workflow.parallel, plan.workflow.timeout) }
+        let stages = plan.stages.clone();
+        Self { budget, stages, ..Self::new(steps, plan.workflow.parallel, plan.workflow.timeout) }
+    }
+
+    /// How many steps each stage has.
+    pub(super) fn steps_by_stage(&self) -> Vec<usize> {
+        let last = self.stages.iter().max().map_or(0, |last| *last as usize + 1);
+        let mut count = vec![0; last];
+        self.stages.iter().for_each(|stage| count[*stage as usize] += 1);
+        count
     }
 
     /// Number of steps.
@@ -146,6 +158,23 @@ pub(crate) fn split_item(id: &str) -> Option<(&str, u32)> {
 
 fn index(position: usize) -> StepIndex {
     StepIndex(u32::try_from(position).expect("a plan has fewer than 2^32 steps"))
+}
+
+/// A step's name as the workflow file has it, or that of an item of a step: `STEP[N]`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StepId(pub(crate) Arc<str>);
+
+impl Borrow<str> for StepId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 impl StepId {

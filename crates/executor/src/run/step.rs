@@ -3,6 +3,7 @@
 //! | from | event | to |
 //! |---|---|---|
 //! | Waiting | last dependency settled, or as many completed as `join` says | Ready |
+//! | Waiting | `StepTaken` | Settled |
 //! | Waiting | `StepSkipped`, when a dependency says so, or too few can still complete | Settled |
 //! | Ready | a slot is free | Rendering |
 //! | Ready, Rendering, `BackingOff` | `AttemptStarted` | Sending |
@@ -134,6 +135,13 @@ pub enum Settled {
         /// How many have failed.
         failed: u32,
     },
+    /// In the run that is cleaned up after.
+    Taken {
+        /// How.
+        state: StepState,
+        /// A [`planner::StepResult`], where somebody reads it.
+        result: Option<Body>,
+    },
     /// Its work was no longer wanted.
     Canceled,
     /// It never ran.
@@ -208,6 +216,7 @@ impl Step {
                 StepState::Completed
             }
             Phase::Settled(Settled::Failed(..) | Settled::Gathered { .. }) => StepState::Failed,
+            Phase::Settled(Settled::Taken { state, .. }) => *state,
             Phase::Settled(Settled::Canceled) => StepState::Canceled,
             Phase::Settled(Settled::Skipped(_)) => StepState::Skipped,
         }
@@ -239,6 +248,7 @@ impl Step {
     pub fn result(&self) -> Option<&Body> {
         match &self.phase {
             Phase::Settled(Settled::Completed(body) | Settled::Failed(body, _)) => Some(body),
+            Phase::Settled(Settled::Taken { result, .. }) => result.as_ref(),
             _ => None,
         }
     }

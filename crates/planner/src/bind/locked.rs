@@ -26,7 +26,8 @@ pub fn lock(plan: &Plan, index: &Index, fetched: &BTreeMap<String, Agent>, file:
     };
     let at_url = |name: &str| fetched.values().find(|agent| agent.name == name).cloned();
     let of_registry = |name: &str| index.by_name(name).map(|agent| Agent::clone(agent));
-    for (step, bound) in workflow.steps.iter().zip(&plan.bindings) {
+    let bindings = plan.bindings.iter().chain(&plan.clean_up_bindings);
+    for (step, bound) in workflow.all_steps().zip(bindings) {
         // What follows another step has no choice of its own.
         if matches!(step.selector, Some(Selector::SameAs(_))) {
             continue;

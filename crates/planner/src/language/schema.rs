@@ -301,9 +301,9 @@ fn gates() -> Json {
         // An agent is asked, or a person, or another workflow is run, or something is computed without anybody.
         "oneOf": [
             only("agent", &["workflow", "ask", "set", "schema", "with"]),
-            only("workflow", &["agent", "ask", "set", "message", "repeat", "schema"]),
-            only("ask", &["agent", "workflow", "set", "message", "retry", "timeout", "outputs", "repeat", "with"]),
-            only("set", &["agent", "workflow", "ask", "with", "message", "retry", "timeout", "outputs", "repeat", "schema", "pause_timeout"]),
+            only("workflow", &["agent", "ask", "set", "message", "undo", "repeat", "schema"]),
+            only("ask", &["agent", "workflow", "set", "message", "retry", "timeout", "outputs", "repeat", "undo", "with"]),
+            only("set", &["agent", "workflow", "ask", "with", "message", "retry", "timeout", "outputs", "repeat", "undo", "schema", "pause_timeout"]),
         ],
         "allOf": [
             {

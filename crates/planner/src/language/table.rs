@@ -12,7 +12,7 @@ use crate::step::{ErrorClass, MAX_ROUNDS};
 use crate::turn::MAX_ITEMS;
 use crate::workflow::words;
 
-pub(super) static WORKFLOW: [Field; 16] = [
+pub(super) static WORKFLOW: [Field; 18] = [
     Field::new("convoke", Version, "version of the language: `1`").required(),
     Field::new("name", WorkflowName, "`[a-z0-9-]`, 1 to 63 characters").required(),
     Field::new("title", Text, "a name for people"),
@@ -37,6 +37,16 @@ pub(super) static WORKFLOW: [Field; 16] = [
     Field::new("budget", Mapping(Place::Budget), "how much one run may use"),
     Field::new("schedule", List(Place::Schedule), "when it starts by itself"),
     Field::new("steps", Named(Place::Step, Names::Steps), "what is done").required(),
+    Field::new(
+        "on_failure",
+        Named(Place::Step, Names::Steps),
+        "steps to run when a run has failed or was canceled, see [In the end](#in-the-end)",
+    ),
+    Field::new(
+        "finally",
+        Named(Place::Step, Names::Steps),
+        "steps to run when a run has ended, however",
+    ),
     Field::new("outputs", Named(Place::Output, Names::Any), "what comes of it")
         .otherwise("the artifacts of the steps that nothing depends on"),
 ];
@@ -96,7 +106,7 @@ pub(super) static SCHEDULE: [Field; 3] = [
     Field::new("inputs", Given, "gives every input that has no default"),
 ];
 
-pub(super) static STEP: [Field; 20] = [
+pub(super) static STEP: [Field; 21] = [
     Field::new("agent", NameOrMapping(Place::Selector), "who is to do it")
         .otherwise("required, or `workflow`, `ask` or `set`"),
     Field::new(
@@ -127,6 +137,11 @@ pub(super) static STEP: [Field; 20] = [
     ),
     Field::new("message", TextOrList(Place::Part), "what is sent: a text, or a list of Parts")
         .otherwise("the Parts of the Message that started the run"),
+    Field::new(
+        "undo",
+        TextOrList(Place::Part),
+        "what its agent is sent when the run fails or is canceled after the step, or an item of it, completed, see [In the end](#in-the-end)",
+    ),
     Field::new(
         "needs",
         Steps,

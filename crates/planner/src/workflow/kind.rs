@@ -10,7 +10,7 @@ use crate::ask::Ask;
 /// Of these a step has exactly one.
 pub(crate) const KINDS: [&str; 4] = ["agent", "workflow", "ask", "set"];
 /// What only a step has a use for that asks an agent.
-const OF_AGENTS: [&str; 5] = ["message", "retry", "timeout", "outputs", "repeat"];
+const OF_AGENTS: [&str; 6] = ["message", "retry", "timeout", "outputs", "repeat", "undo"];
 
 impl<'n> Checker<'_, 'n> {
     /// Checks that a step does one thing, and says nothing that goes with another one.
@@ -93,7 +93,12 @@ fn of_no_use(kind: &str) -> Vec<(&'static str, &'static str, &'static str)> {
             let message =
                 ("message", "`workflow` asks no agent", "give the workflow its inputs in `with`");
             let repeat = ("repeat", "`workflow` asks no agent", "repeat a step inside");
-            return vec![message, repeat, schema];
+            let undo = (
+                "undo",
+                "`workflow` asks no agent",
+                "give the steps inside an `undo` of their own",
+            );
+            return vec![message, repeat, undo, schema];
         }
         _ => return vec![schema, with],
     };

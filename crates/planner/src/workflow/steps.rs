@@ -95,7 +95,7 @@ impl<'n> Checker<'_, 'n> {
         steps
     }
 
-    fn step(
+    pub(super) fn step(
         &mut self,
         index: usize,
         entry: &'n Entry,
@@ -129,6 +129,7 @@ impl<'n> Checker<'_, 'n> {
         let workflow = self.sub_workflow(fields, &what, &mut reads);
         let ask = self.ask(fields, &what, &mut reads);
         let outputs = self.step_outputs(fields, &what, &mut reads);
+        let undo = self.undo(index, fields, &what);
         let repeat = self.repeat(fields, &what, &mut reads);
         let mut all_reads = self.resolve(index, &needs, reads, edges);
         all_reads.extend(part_steps);
@@ -146,6 +147,8 @@ impl<'n> Checker<'_, 'n> {
             ask,
             workflow,
             outputs,
+            undo,
+            undoes: None,
             message,
             needs,
             reads: all_reads,

@@ -13,6 +13,7 @@ impl RunEvent {
             | Self::StepExpanded { step, .. }
             | Self::StepGathered { step, .. }
             | Self::CallsCounted { step, .. }
+            | Self::StepTaken { step, .. }
             | Self::AnswerPassed { step, .. }
             | Self::StepAsked { step, .. }
             | Self::StepAskedAgain { step, .. }
@@ -80,6 +81,7 @@ impl RunEvent {
             | Self::CallbackRefused { .. }
             | Self::AttemptBound { .. }
             | Self::CallsCounted { .. }
+            | Self::StepTaken { .. }
             | Self::AnswerPassed { .. }
             | Self::ArtifactChunked { .. }
             | Self::AnswerDelivered { .. }

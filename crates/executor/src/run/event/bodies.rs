@@ -28,6 +28,7 @@ impl RunEvent {
                 pause.question.iter().collect()
             }
             Self::AnswerPassed { said, .. } => said.iter().collect(),
+            Self::StepTaken { result, .. } => result.iter().collect(),
             Self::StepAskedAgain { said, pause, .. } => {
                 said.iter().chain(&pause.question).collect()
             }

@@ -37,6 +37,7 @@ impl World {
             key: None,
             scheduled_at: None,
             parent: None,
+            cleans_up: None,
         });
         match self.is_queued {
             true => Input::Queue { at, header },
