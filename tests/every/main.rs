@@ -32,6 +32,7 @@ mod nesting;
 mod older;
 mod pauses;
 mod plans;
+mod policies;
 mod pushes;
 mod records;
 mod remote;

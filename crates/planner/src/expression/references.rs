@@ -174,6 +174,7 @@ impl Finder {
                 self.readings
                     .push(Reading { what: What::Input(name.to_owned()), range: start..end });
             }
+            ("this", Some(_)) => self.step_fields(island, at + 1),
             ("run", Some(_)) => {
                 if let Some(("error", next)) = self.field(island, at + 1, &RUN, "`run` has") {
                     self.field(island, next, &ERROR_FIELDS, "an error has");
