@@ -57,7 +57,7 @@ async fn an_answer_that_does_not_fit_is_told_why_and_the_next_one_goes_on() {
     let refused = convoke.run(["runs", "reply", &run, "approval", r#"{"amount": 3}"#]).await;
     assert_eq!(refused.code, 2, "{refused:?}");
     assert!(
-        refused.stderr.contains("/amount: 3 is less than the minimum of 10"),
+        refused.stderr.contains("`/amount` does not fit: 3 is less than the minimum of 10"),
         "{}",
         refused.stderr
     );
@@ -87,7 +87,7 @@ async fn a_client_sees_the_schema_and_why_its_answer_does_not_fit() {
     assert_eq!(again.state(), TaskState::InputRequired);
     assert_eq!(
         status_text(&again),
-        "How much for ice?\n(The last answer does not fit: /amount: \"x\" is not of type \"integer\")"
+        "How much for ice?\n(The last answer does not fit: `/amount` must be an integer, not the string \"x\")"
     );
     assert_eq!(again.history.len(), 2, "what did not fit was said all the same");
     let message =

@@ -29,6 +29,9 @@ pub(crate) struct Line<'a> {
     /// What the agent asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<String>,
+    /// Why its answer is taken for a question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mismatch: Option<&'a str>,
     /// Which round of a step has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     round: Option<u32>,
@@ -43,6 +46,9 @@ pub(crate) struct Line<'a> {
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// The run in which a result was made that a step takes over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reused_from: Option<&'a executor::RunId>,
     /// When a failed attempt is followed by another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_at: Option<Timestamp>,
@@ -92,6 +98,9 @@ fn about(event: &RunEvent) -> Line<'_> {
         }
         RunEvent::StepAnswered { at, .. } => of_run("step_answered", *at),
         RunEvent::StepComputed { at, .. } => of_run("step_computed", *at),
+        RunEvent::StepReused { at, from, .. } => {
+            Line { reused_from: Some(&from.run), ..of_run("step_reused", *at) }
+        }
         RunEvent::StepFailed { at, error, .. } => {
             Line { error: Some(error.message.clone()), ..of_run("step_failed", *at) }
         }
@@ -159,12 +168,13 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
             Line { state: Some(state.word()), ..attempt_of("attempt_reported", attempt, Some(at)) }
         }
         RunEvent::AttemptPaused { attempt, at, task, pause, .. } => Line {
-            task_id: Some(id(task)),
+            task_id: task.as_ref().map(id),
             waits_for: Some(match pause.kind {
                 PauseKind::Input => "input",
                 PauseKind::Auth => "auth",
             }),
             question: pause.text(),
+            mismatch: pause.mismatch.as_deref(),
             ..attempt_of("attempt_paused", attempt, Some(at))
         },
         RunEvent::AttemptUnpaused { attempt, at, .. } => {
@@ -230,7 +240,7 @@ mod tests {
 
     use executor::{
         Body, Json,
-        run::{Intent, Pause, Refusal, RunError, SkipReason, StepId},
+        run::{Intent, Pause, Refusal, Reuse, RunError, SkipReason, StepId},
     };
     use planner::{ErrorClass, StepError, StepState};
     use protocol::{card::Binding, client::Interface};
@@ -246,6 +256,11 @@ mod tests {
 
     fn body() -> Body {
         Body::Inline(Json::of(&json!({"secret": "body"})).expect("JSON"))
+    }
+
+    fn from() -> Box<Reuse> {
+        let run = "0198c0de-7a11-7000-8000-000000000000".parse().expect("a run id");
+        Box::new(Reuse { run, at: AT, agent: None })
     }
 
     fn error() -> StepError {
@@ -318,9 +333,15 @@ mod tests {
     fn a_pause_says_what_it_waits_for() {
         let (task_id, context_id) = ("t".to_owned(), "c".to_owned());
         let task = RemoteTask { task_id, context_id, interface: None };
-        let pause = Pause { kind: PauseKind::Auth, message_id: None, question: None, within: None };
+        let pause = Pause {
+            kind: PauseKind::Auth,
+            message_id: None,
+            question: None,
+            mismatch: None,
+            within: None,
+        };
         let (step, attempt) = (StepId::new("a"), 1);
-        let paused = RunEvent::AttemptPaused { step, attempt, at: AT, task, pause };
+        let paused = RunEvent::AttemptPaused { step, attempt, at: AT, task: Some(task), pause };
         assert_eq!(
             (&told(&paused)["waits_for"], &told(&paused)["task_id"]),
             (&json!("auth"), &json!("t"))
@@ -373,8 +394,13 @@ mod tests {
             is_sub_run: false,
         });
         let (attempt, at) = (1, AT);
-        let pause =
-            || Pause { kind: PauseKind::Input, message_id: None, question: None, within: None };
+        let pause = || Pause {
+            kind: PauseKind::Input,
+            message_id: None,
+            question: None,
+            mismatch: None,
+            within: None,
+        };
         for event in [
             RunEvent::RunAdmitted { at },
             RunEvent::RunResumed { at },
@@ -387,6 +413,7 @@ mod tests {
             RunEvent::StepAsked { step: step(), at, pause: pause() },
             RunEvent::StepAskedAgain { step: step(), at, said: None, pause: pause() },
             RunEvent::StepAnswered { step: step(), at, said: Some(body()), result: body() },
+            RunEvent::StepReused { step: step(), at, result: body(), from: from() },
             RunEvent::StepExpanded { step: step(), at, items: body(), count: 2 },
             RunEvent::StepGathered { step: step(), at, failed: 1 },
             RunEvent::AttemptStarted { step: step(), attempt, at, intent: Arc::clone(&intent) },

@@ -14,6 +14,7 @@ mod references;
 mod relay;
 mod render;
 mod results;
+mod reuse;
 mod shared;
 mod sub_run;
 #[cfg(test)]
@@ -47,8 +48,11 @@ use crate::{
     tally::Tally,
 };
 
-pub(crate) use self::shared::{Shared, Uncallable};
 use self::{answer::Waiting, results::Results};
+pub(crate) use self::{
+    reuse::RESULTS,
+    shared::{Shared, Uncallable},
+};
 
 /// Drives one run from wherever its journal stands to its end.
 pub(crate) struct Driver {
@@ -329,6 +333,7 @@ impl Driver {
     /// Builds what the state wants built, commits, acts.
     async fn turn(&mut self) -> Result<(), ExecutorError> {
         self.build_wanted().await?;
+        self.keep_results().await?;
         self.draft_clean_up().await?;
         self.commit().await?;
         self.seat.hold(!self.run.is_waiting_for_people());

@@ -1,5 +1,6 @@
 //! What the tasks of a driver tell it.
 
+mod pauses;
 mod sub_run;
 
 use std::sync::Arc;
@@ -20,8 +21,8 @@ use crate::{
     body::{Body, INLINE_BYTES, Json},
     driver::Uncallable,
     id::{Purpose, message_id},
-    remote::{Attempt, Defeat, Ending, Question},
-    run::{Chunk, Failure, Input, Intent, Pause, RemoteTask, StepId, Wait},
+    remote::{Attempt, Defeat, Ending},
+    run::{Chunk, Failure, Input, Intent, RemoteTask, StepId, Wait},
 };
 
 /// Reports that may wait for a driver. It drains them all before each commit, so this many share one flush;
@@ -206,26 +207,6 @@ impl Reporter {
         }
     }
 
-    fn paused(&self, intent: &Intent, question: Question) -> Result<Report, ExecutorError> {
-        let Question { task, kind, message } = question;
-        let mut blobs = Vec::new();
-        let message_id = message.as_ref().map(|message| message.message_id.clone());
-        let question = match &message {
-            Some(message) => Some(body_of(&self.account, message, &mut blobs)?),
-            None => None,
-        };
-        let context =
-            ContextSeen { agent: intent.agent.clone(), context_id: task.context_id.clone() };
-        let input = Input::Paused {
-            step: self.step.clone(),
-            attempt: self.attempt,
-            at: Timestamp::now(),
-            task,
-            pause: Pause { kind, message_id, question, within: None },
-        };
-        Ok(Report { blobs, context: Some(context), ..Report::of(input) })
-    }
-
     /// Ends an attempt whose answer the store would never take. The agent has done its part.
     fn unkept(&self, attempt: &Attempt, why: &ExecutorError) -> Result<Report, ExecutorError> {
         let agent = &attempt.intent.agent;
@@ -326,9 +307,10 @@ impl Reporter {
     }
 
     /// A first Message that carried our context and is invalid to the agent gets one more chance. What fails
-    /// later, when a Task is known, is no answer to the Message.
+    /// later, when a Task is known, is no answer to the Message; and an answer belongs into its context.
     fn is_about_context(attempt: &Attempt, defeat: &Defeat) -> bool {
-        !attempt.message.context_id.is_empty() && defeat.may_be_about_context
+        let is_offered = attempt.turn == 0 && !attempt.message.context_id.is_empty();
+        is_offered && defeat.may_be_about_context
     }
 
     fn without_context(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {

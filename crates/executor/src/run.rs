@@ -37,7 +37,7 @@ use self::pause::Clock;
 pub use self::{
     content::{
         Chunk, CleansUp, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Parent, Pause,
-        PauseKind, RemoteTask, RunError, SkipReason, Within,
+        PauseKind, RemoteTask, Reuse, RunError, SkipReason, Within,
     },
     effect::{Effect, Effects},
     event::RunEvent,

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use crate::expression::{Context, ExpressionError};
 use crate::result::{StepResult, StepState, first_data, message_text};
-use crate::schema::{Misfit, Schema};
+use crate::schema::Schema;
 use crate::scope::Scope;
 use crate::template::Template;
 use crate::workflow::Workflow;
@@ -39,9 +39,9 @@ impl Ask {
         let Some(value) = data.clone().or_else(of_text) else {
             return Err("it holds neither text nor data".to_owned());
         };
-        let misfits: Vec<String> = schema.misfits(&value).iter().map(Misfit::to_string).collect();
-        if !misfits.is_empty() {
-            return Err(misfits.join("; "));
+        let mismatches = schema.mismatches(&value);
+        if !mismatches.is_empty() {
+            return Err(mismatches.join("; "));
         }
         Ok(completed(said, data.is_none().then_some(value)))
     }
@@ -54,8 +54,9 @@ fn completed(said: Message, computed: Option<Json>) -> StepResult {
 
 /// A text as the schema has it: JSON, unless it asks for text.
 fn value_of(schema: &Schema, text: String) -> Json {
+    let is_of_text = schema.json.get("type").is_some_and(|kind| kind == "string");
     match serde_json::from_str(&text) {
-        Ok(value) if !schema.is_of_text() => value,
+        Ok(value) if !is_of_text => value,
         _ => Json::String(text),
     }
 }
@@ -82,7 +83,7 @@ mod tests {
     use crate::inputs::data_part;
 
     fn asking(schema: Option<Json>) -> Ask {
-        let schema = schema.map(|schema| Schema::new(schema).unwrap());
+        let schema = schema.map(|it| Schema::new(it, document::Span { start: 0, end: 0 }).unwrap());
         Ask { question: Template::Literal(json!("How many?")), schema }
     }
 
@@ -112,9 +113,18 @@ mod tests {
         let schema = json!({"type": "object", "properties": {"n": {"maximum": 3}}});
         let ask = asking(Some(schema));
         let why = |part| ask.answered(said(part)).unwrap_err();
-        assert_eq!(why(data_part(json!({"n": 4}))), "/n: 4 is greater than the maximum of 3");
-        assert_eq!(why(Part::text(r#"{"n": 4}"#)), "/n: 4 is greater than the maximum of 3");
-        assert_eq!(why(Part::text("four")), r#""four" is not of type "object""#);
+        assert_eq!(
+            why(data_part(json!({"n": 4}))),
+            "`/n` does not fit: 4 is greater than the maximum of 3"
+        );
+        assert_eq!(
+            why(Part::text(r#"{"n": 4}"#)),
+            "`/n` does not fit: 4 is greater than the maximum of 3"
+        );
+        assert_eq!(
+            why(Part::text("four")),
+            r#"the whole must be an object, not the string "four""#
+        );
         assert_eq!(why(Part::default()), "it holds neither text nor data");
     }
 }

@@ -21,10 +21,11 @@ use crate::criteria::{Criteria, Preference};
 use crate::dag;
 use crate::link::SubWorkflow;
 use crate::plan::{Binding, Lost, Plan};
-use crate::references::nearest_ancestors;
+use crate::references::{nearest_ancestors, take_named};
 use crate::step::{Selector, Step};
 use crate::workflow::Workflow;
 
+mod answers;
 mod candidates;
 mod explain;
 mod locked;
@@ -80,7 +81,7 @@ fn bind_one(
     for step in &order {
         binder.bind(*step);
     }
-    let (mut bindings, warnings) = binder.finish()?;
+    let (mut bindings, mut warnings) = binder.finish()?;
     let clean_up_bindings = bindings.split_off(of_run);
     order.truncate(of_run);
     let served_by: Vec<Option<(&str, &str)>> = bindings
@@ -91,6 +92,7 @@ fn bind_one(
     for (references, _) in references.iter_mut().zip(&served_by).filter(|(_, by)| by.is_none()) {
         references.clear();
     }
+    warnings.extend(take_named(&workflow, &served_by, &mut references));
     let children = BTreeMap::new();
     let stages = Vec::new();
     Ok(Plan {
@@ -204,13 +206,17 @@ impl<'a> Binder<'a> {
         let workflow = self.workflow;
         let step_of_file = workflow.step_at(step);
         let Some(selector) = &step_of_file.selector else { return };
-        self.bindings[step] = match selector {
+        let bound = match selector {
             Selector::SameAs(other) => self.bindings[*other]
                 .clone()
                 .map(|binding| Binding { lost: Arc::from([]), ..binding }),
             Selector::Url(url) => self.bind_url(step_of_file, url),
-            Selector::Match(asked) => self.bind_match(step_of_file, asked),
+            Selector::Match(asked) => {
+                let accept = step_of_file.asks.accept.clone();
+                self.bind_match(step_of_file, &Criteria { accept, ..asked.clone() })
+            }
         };
+        self.bindings[step] = bound.filter(|it| self.may_answer(step_of_file, selector, it));
     }
 
     fn bind_url(&mut self, step: &Step, url: &str) -> Option<Binding> {

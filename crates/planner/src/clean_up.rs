@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use crate::dag::{self, Edge, Reason, ReasonKind};
 use crate::plan::Plan;
-use crate::step::{Join, OnError, RunIf, Step, item_id};
+use crate::step::{Asks, Join, OnError, RunIf, Step, item_id};
 use crate::template::PartTemplate;
 use crate::workflow::Workflow;
 
@@ -146,6 +146,8 @@ fn undo_step(workflow: &Workflow, undoes: Undoes) -> Step {
         outputs: None,
         undo: None,
         repeat: None,
+        asks: Asks::default(),
+        cache: None,
         join: Join::All,
         run_if: RunIf::Succeeded,
         cancel_rest: false,

@@ -41,6 +41,8 @@ pub enum Place {
     Retry,
     /// `backoff` of a `retry`.
     Backoff,
+    /// `cache` of a step.
+    Cache,
     /// One item of a `message`.
     Part,
     /// One of `outputs`.
@@ -156,8 +158,6 @@ pub enum Type {
     NameOrMapping(Place),
     /// Text that is not blank and may hold expressions.
     Question,
-    /// A JSON Schema of the keywords of inputs.
-    Schema,
     /// Values by the names of inputs of another file, any of which may hold expressions.
     With,
     /// What JSON Schema has a keyword take.
@@ -214,7 +214,7 @@ pub enum Keyword {
 
 impl Place {
     /// All of them, in the order in which they are described.
-    pub const ALL: [Place; 14] = [
+    pub const ALL: [Place; 15] = [
         Place::Workflow,
         Place::Input,
         Place::Agent,
@@ -227,6 +227,7 @@ impl Place {
         Place::Repeat,
         Place::Retry,
         Place::Backoff,
+        Place::Cache,
         Place::Part,
         Place::Output,
     ];
@@ -247,6 +248,7 @@ impl Place {
             Place::Repeat => "repeat",
             Place::Retry => "retry",
             Place::Backoff => "backoff",
+            Place::Cache => "cache",
             Place::Part => "part",
             Place::Output => "output",
         }
@@ -268,6 +270,7 @@ impl Place {
             Place::Repeat => &table::REPEAT,
             Place::Retry => &table::RETRY,
             Place::Backoff => &table::BACKOFF,
+            Place::Cache => &table::CACHE,
             Place::Part => &table::PART,
             Place::Output => &table::OUTPUT,
         }

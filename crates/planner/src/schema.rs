@@ -1,88 +1,63 @@
-//! JSON Schemas that values have to fit.
+//! The JSON Schemas that a workflow holds values of strangers against.
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use document::{Span, brief};
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-/// The most misfits of one value that are told.
+/// How many mismatches of one value are told.
 const MOST_TOLD: usize = 5;
+/// How many characters are told of one.
+const LONGEST_TOLD: usize = 300;
 
-/// Holds a JSON Schema (2020-12) of a workflow file, its formats included.
+/// Holds a JSON Schema of a workflow file, which was checked with it.
 ///
-/// It is compiled when first needed and once only; what is stored of it is what was written.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(transparent)]
+/// It is journaled as what it is; what it is compiled to is kept beside, for all who share the workflow.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Schema {
-    written: Json,
+    /// The schema itself.
+    pub json: Json,
+    /// Where it stands in the file.
+    pub span: Span,
     #[serde(skip)]
-    validator: OnceLock<Option<Arc<Validator>>>,
+    compiled: Arc<OnceLock<Option<Validator>>>,
 }
 
-/// Says where a value does not fit its schema, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
-    /// Where, as a JSON pointer (RFC 6901); empty for the value as a whole.
-    pub pointer: String,
-    /// What was expected there.
-    pub why: String,
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        self.json == other.json && self.span == other.span
+    }
 }
 
 impl Schema {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// When it is no JSON Schema, and where.
-    pub(crate) fn new(written: Json) -> Result<Schema, ValidationError<'static>> {
-        let validator = OnceLock::from(Some(Arc::new(validator(&written)?)));
-        Ok(Schema { written, validator })
+    /// Why it is none.
+    pub(crate) fn new(json: Json, span: Span) -> Result<Schema, ValidationError<'static>> {
+        let compiled = OnceLock::from(Some(validator(&json)?));
+        Ok(Schema { json, span, compiled: Arc::new(compiled) })
     }
 
-    /// The schema as it was written.
+    /// What makes a value unfit, each by the JSON Pointer of its place and what is expected there: the first few,
+    /// and how many more there are.
     #[must_use]
-    pub fn as_json(&self) -> &Json {
-        &self.written
-    }
-
-    /// Whether what fits is text and nothing else.
-    #[must_use]
-    pub fn is_of_text(&self) -> bool {
-        self.written.get("type").is_some_and(|kind| kind == "string")
-    }
-
-    /// What of a value does not fit; the first few of it.
-    #[must_use]
-    pub fn misfits(&self, value: &Json) -> Vec<Misfit> {
-        let compile = || validator(&self.written).ok().map(Arc::new);
-        let Some(validator) = self.validator.get_or_init(compile) else { return Vec::new() };
-        let misfits = validator.iter_errors(value).take(MOST_TOLD).map(|error| Misfit {
-            pointer: error.instance_path().to_string(),
-            why: error.to_string(),
-        });
-        misfits.collect()
-    }
-}
-
-impl PartialEq for Schema {
-    fn eq(&self, other: &Schema) -> bool {
-        self.written == other.written
-    }
-}
-
-impl fmt::Debug for Schema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Schema").field(&self.written).finish()
-    }
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.pointer.as_str() {
-            "" => f.write_str(&self.why),
-            pointer => write!(f, "{pointer}: {}", self.why),
+    pub fn mismatches(&self, value: &Json) -> Vec<String> {
+        // The schema was checked with the file: it compiles.
+        let Some(validator) = self.compiled.get_or_init(|| validator(&self.json).ok()) else {
+            return Vec::new();
+        };
+        let mut errors = validator.iter_errors(value);
+        let mut told: Vec<String> =
+            errors.by_ref().take(MOST_TOLD).map(|error| mismatch(&error)).collect();
+        let more = errors.count();
+        if more > 0 {
+            told.push(format!("and {more} more"));
         }
+        told
     }
 }
 
@@ -91,29 +66,110 @@ pub(crate) fn validator(schema: &Json) -> Result<Validator, ValidationError<'sta
     jsonschema::options().should_validate_formats(true).build(schema)
 }
 
+fn mismatch(error: &ValidationError<'_>) -> String {
+    let pointer = error.instance_path().to_string();
+    let place = if pointer.is_empty() { "the whole".to_owned() } else { format!("`{pointer}`") };
+    let told = match error.kind() {
+        ValidationErrorKind::Type { kind } => {
+            format!("{place} must be {}, not {}", types(kind), shown(error.instance()))
+        }
+        ValidationErrorKind::Required { property } => format!("{place} lacks {property}"),
+        _ => format!("{place} does not fit: {error}"),
+    };
+    brief(&told, LONGEST_TOLD)
+}
+
+fn types(kind: &jsonschema::error::TypeKind) -> String {
+    use jsonschema::error::TypeKind;
+    match kind {
+        TypeKind::Single(one) => with_article(&one.to_string()),
+        TypeKind::Multiple(several) => {
+            let several: Vec<String> =
+                several.iter().map(|one| with_article(&one.to_string())).collect();
+            several.join(" or ")
+        }
+    }
+}
+
+pub(crate) fn with_article(kind: &str) -> String {
+    match kind {
+        "integer" | "array" | "object" => format!("an {kind}"),
+        "null" => "null".to_owned(),
+        kind => format!("a {kind}"),
+    }
+}
+
+/// A value for a message: its kind and its beginning.
+pub(crate) fn shown(value: &Json) -> String {
+    let kind = match value {
+        Json::Null => return "null".to_owned(),
+        Json::Bool(_) => "boolean",
+        Json::Number(_) => "number",
+        Json::String(_) => "string",
+        Json::Array(_) => "array",
+        Json::Object(_) => "object",
+    };
+    let text = value.to_string();
+    let short: String = text.chars().take(40).collect();
+    let dots = if short.len() < text.len() { "…" } else { "" };
+    format!("the {kind} {short}{dots}")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
 
-    #[test]
-    fn what_does_not_fit_is_named_by_its_pointer() {
-        let written = json!({"type": "object", "properties": {"n": {"minimum": 3}}});
-        let schema = Schema::new(written).unwrap();
-        let told: Vec<_> = schema.misfits(&json!({"n": 1})).iter().map(Misfit::to_string).collect();
-        assert_eq!(told, ["/n: 1 is less than the minimum of 3"]);
-        let whole: Vec<_> = schema.misfits(&json!(1)).iter().map(Misfit::to_string).collect();
-        assert_eq!(whole, [r#"1 is not of type "object""#]);
-        assert_eq!(schema.misfits(&json!({"n": 3})), []);
+    fn told(schema: Json, value: &Json) -> String {
+        let schema = Schema::new(schema, Span { start: 0, end: 0 }).unwrap();
+        // What a journal holds is compiled again.
+        let read: Schema = serde_json::from_value(json!(schema)).unwrap();
+        assert_eq!(read, schema);
+        assert_eq!(read.mismatches(value), schema.mismatches(value));
+        schema.mismatches(value).join("\n")
     }
 
     #[test]
-    fn a_schema_that_was_stored_holds_as_before() {
-        let schema = Schema::new(json!({"type": "integer"})).unwrap();
-        let stored = serde_json::to_string(&schema).unwrap();
-        assert_eq!(stored, r#"{"type":"integer"}"#);
-        let back: Schema = serde_json::from_str(&stored).unwrap();
-        assert_eq!((&back, back.misfits(&json!("x")).len()), (&schema, 1));
+    fn each_mismatch_names_its_place_and_what_is_expected_there() {
+        let schema = json!({
+            "type": "object",
+            "required": ["price", "on"],
+            "properties": {
+                "price": {"type": "number", "minimum": 1},
+                "on": {"type": "string", "format": "date"},
+                "seats": {"items": {"type": ["string", "null"]}},
+            },
+            "additionalProperties": false,
+        });
+        let all = [
+            told(schema.clone(), &json!([1])),
+            told(schema.clone(), &json!({"price": "12", "seats": ["1A", 3]})),
+            told(schema.clone(), &json!({"price": 0, "on": "tomorrow", "so": 1})),
+            told(schema, &json!({"price": 2.5, "on": "2027-03-01", "seats": [null]})),
+        ];
+        insta::assert_snapshot!(all.join("\n--\n"), @r#"
+        the whole must be an object, not the array [1]
+        --
+        the whole lacks "on"
+        `/price` must be a number, not the string "12"
+        `/seats/1` must be null or a string, not the number 3
+        --
+        `/on` does not fit: "tomorrow" is not a "date"
+        `/price` does not fit: 0 is less than the minimum of 1
+        the whole does not fit: Additional properties are not allowed ('so' was unexpected)
+        --
+        "#);
+    }
+
+    #[test]
+    fn of_many_mismatches_the_first_are_told_each_cut_where_it_is_long() {
+        let long = "x".repeat(1_000);
+        let value = json!([long, long, long, long, long, long, long]);
+        let told = told(json!({"items": {"maxLength": 3}}), &value);
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines.len(), MOST_TOLD + 1);
+        assert!(lines.iter().all(|line| line.chars().count() <= LONGEST_TOLD + 1), "{told}");
+        assert_eq!(lines[MOST_TOLD], "and 2 more");
     }
 }

@@ -11,6 +11,7 @@ use crate::step::{Join, RunIf, Selector};
 use crate::template::Template;
 use crate::workflow::duration;
 
+mod asked;
 mod dot;
 mod layout;
 mod mermaid;
@@ -40,6 +41,13 @@ pub fn text(plan: &Plan) -> String {
     whole::lines(workflow).iter().for_each(|of_all_runs| line(&mut out, of_all_runs));
     for step in 0..workflow.steps.len() {
         step_text(plan, step, &mut out);
+    }
+    for (step, binding) in (workflow.steps.len()..).zip(&plan.clean_up_bindings) {
+        line(&mut out, "");
+        line(&mut out, &workflow.step_at(step).id);
+        if let Some(binding) = binding {
+            binding_text(plan, step, binding, &mut out);
+        }
     }
     for child in plan.children.values() {
         out.push('\n');
@@ -72,6 +80,7 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
     if let Some(outputs) = names(plan.workflow.steps[step].outputs.as_ref()) {
         line(out, &format!("  yields     {}", outputs.join(", ")));
     }
+    asked::lines(&plan.workflow.steps[step]).iter().for_each(|asked| line(out, asked));
     if let Some(each) = for_each(plan, step) {
         line(out, &format!("  for each   {each}"));
     }
@@ -177,10 +186,10 @@ fn counted(count: usize, what: &str) -> String {
 
 /// How the step asks for its agent.
 fn selected_by(plan: &Plan, step: usize) -> String {
-    match &plan.workflow.steps[step].selector {
+    match &plan.workflow.step_at(step).selector {
         None => "by nobody".to_owned(),
         Some(Selector::Url(_)) => "by url".to_owned(),
-        Some(Selector::SameAs(other)) => format!("same as {}", plan.workflow.steps[*other].id),
+        Some(Selector::SameAs(other)) => format!("same as {}", plan.workflow.step_at(*other).id),
         Some(Selector::Match(asked)) => {
             // The name stands beside it.
             let rest = Criteria { name: None, ..asked.clone() }.to_string().replace('`', "");
@@ -303,12 +312,13 @@ fn step_json(plan: &Plan, step: usize) -> Json {
     }
     if let Some(ask) = &plan.workflow.steps[step].ask {
         shown["ask"] = ask.question.written().into();
-        shown["schema"] = json!(ask.schema);
+        shown["schema"] = json!(ask.schema.as_ref().map(|schema| &schema.json));
     }
     if plan.workflow.steps[step].set.is_none() {
         shown["pause_timeout_seconds"] =
             plan.workflow.steps[step].pause_timeout.as_secs_f64().into();
     }
+    asked::add(&plan.workflow.steps[step], &mut shown);
     if let Some(for_each) = &plan.workflow.steps[step].for_each {
         shown["for_each"] = plan.workflow.source.slice(for_each.span).into();
         shown["concurrency"] = for_each.concurrency.into();

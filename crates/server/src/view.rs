@@ -157,10 +157,16 @@ async fn question(
         None => None,
     };
     let text = message.as_ref().map(Message::text).unwrap_or_default();
-    let text = match (text.is_empty(), pause.kind) {
-        (false, _) => text,
-        (true, PauseKind::Input) => format!("The agent of step {step} waits for an answer."),
-        (true, PauseKind::Auth) => format!("The agent of step {step} waits for authorization."),
+    let text = match (text.is_empty(), pause.kind, &pause.mismatch) {
+        (false, _, None) => text,
+        (false, _, Some(why)) => format!("{text}\n(not what step {step} expects: {why})"),
+        (true, _, Some(why)) => {
+            format!("The answer of the agent of step {step} is not what it expects: {why}")
+        }
+        (true, PauseKind::Input, None) => format!("The agent of step {step} waits for an answer."),
+        (true, PauseKind::Auth, None) => {
+            format!("The agent of step {step} waits for authorization.")
+        }
     };
     let about = message.and_then(|message| message.parts.into_iter().next()?.metadata);
     let expected = about.into_iter().flat_map(|about| about.0);
@@ -251,6 +257,7 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::StepCompleted { .. }
         | RunEvent::RoundEnded { .. }
         | RunEvent::StepComputed { .. }
+        | RunEvent::StepReused { .. }
         | RunEvent::StepFailed { .. }
         | RunEvent::AttemptCanceled { .. }
         | RunEvent::CancelRequested { .. }

@@ -121,6 +121,9 @@ fn print_step(step: &StepReport, above: &str) {
     if let Some(task) = &step.task_id {
         println!("  {DIM}task{DIM:#} {}", content::clean(task));
     }
+    if let Some(run) = &step.reused_from {
+        println!("  {DIM}reused from run{DIM:#} {run}");
+    }
     if let Some(why) = step.error.as_ref().or(step.reason.as_ref()) {
         println!("  {DIM}why{DIM:#} {}", content::clean(why));
     }

@@ -114,16 +114,19 @@ impl Driver {
         let step = self.step_id(at);
         let passing = Passing::new(&self.plan, planned, step, through, &accepts, passed);
         let relays = self.run.is_relay();
+        let asked = &self.plan.workflow.steps[planned.position()];
         let (passing, accepts) = match relays {
             true => (passing.map(Passing::unchanged), accepts),
-            false => (passing, Vec::new()),
+            false => (passing, planner::accepted_output_modes(asked)),
         };
+        let turn = flight.turn;
         let hints = self.listen(at);
         let intent = flight.intent;
         let flight = Attempt {
             peer,
             intent,
             message,
+            turn,
             errand,
             deadline,
             timeout,
@@ -248,7 +251,7 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
             let pause = answered(flight);
             (flight, Errand::Watch { task: task.clone(), pause })
         }
-        Phase::Paused { flight, task, pause, .. } => {
+        Phase::Paused { flight, task: Some(task), pause, .. } => {
             let message_id = pause.message_id.clone();
             let known = KnownPause { kind: pause.kind, message_id, is_awaited: true };
             (flight, Errand::Watch { task: task.clone(), pause: Some(known) })
@@ -265,6 +268,7 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
         | Phase::Ready
         | Phase::Rendering
         | Phase::Asked { .. }
+        | Phase::Paused { task: None, .. }
         | Phase::Answered(..)
         | Phase::BackingOff { .. }
         | Phase::Items

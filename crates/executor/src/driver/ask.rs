@@ -103,7 +103,7 @@ impl Driver {
         let part = match schema {
             Some(schema) => Part::text(text)
                 .with_metadata("mimeType", "application/json")
-                .with_metadata("schema", schema.as_json().clone()),
+                .with_metadata("schema", schema.json.clone()),
             None => Part::text(text),
         };
         let question = Message::agent(vec![part])
@@ -111,7 +111,13 @@ impl Driver {
             .with_task(self.id.as_str())
             .with_context(self.contexts.ours());
         let question = Some(body_of(&self.shared.account, &question, &mut report.blobs)?);
-        Ok(Pause { kind: PauseKind::Input, message_id: Some(id), question, within: None })
+        Ok(Pause {
+            kind: PauseKind::Input,
+            message_id: Some(id),
+            question,
+            mismatch: None,
+            within: None,
+        })
     }
 
     /// Wakes when a pause has lasted as long as it may.

@@ -18,6 +18,16 @@ use crate::{
 impl Driver {
     /// Drafts the run that cleans up after this one, once this one has its verdict.
     pub(super) async fn draft_clean_up(&mut self) -> Result<(), ExecutorError> {
+        match self.try_draft_clean_up().await {
+            Err(error @ ExecutorError::TooLarge { .. }) => {
+                tracing::error!(run = %self.id, %error, "a run cannot be cleaned up after");
+                Ok(())
+            }
+            drafted => drafted,
+        }
+    }
+
+    async fn try_draft_clean_up(&mut self) -> Result<(), ExecutorError> {
         let Some(outcome) = self.run.outcome().cloned() else { return Ok(()) };
         let Some(header) = self.run.header().cloned() else { return Ok(()) };
         if self.clean_up.is_some() || header.cleans_up.is_some() || self.run.started_at().is_none()
@@ -84,7 +94,11 @@ impl Driver {
                 StepIndex(u32::try_from(position).expect("a plan has fewer than 2^32 steps"));
             let result = if read.contains(&position) {
                 let result = self.result(index).await?;
-                Some(body_of(&self.shared.account, &*result, writes)?)
+                match body_of(&self.shared.account, &*result, writes) {
+                    // Each item of it could be kept, and all of them together cannot: nobody reads it then.
+                    Err(ExecutorError::TooLarge { .. }) => None,
+                    body => Some(body?),
+                }
             } else {
                 None
             };

@@ -302,7 +302,13 @@ fn pause_of(recorded: &Recorded, step: &StepId) -> Option<Pause> {
         .map(|(inner, pause)| (address(inner), Pause { within: None, ..pause.clone() }));
     let within =
         Within { pauses: pauses.collect(), goes_on: !recorded.run.is_waiting_for_people() };
-    Some(Pause { kind, message_id: None, question: None, within: Some(Box::new(within)) })
+    Some(Pause {
+        kind,
+        message_id: None,
+        question: None,
+        mismatch: None,
+        within: Some(Box::new(within)),
+    })
 }
 
 /// The outputs of a sub-run as values: a text, data, or the Parts of anything else as JSON.

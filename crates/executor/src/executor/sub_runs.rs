@@ -4,6 +4,7 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{Arc, Weak},
+    time::Duration,
 };
 
 use jiff::Timestamp;
@@ -11,7 +12,7 @@ use planner::Plan;
 use protocol::v1::Part;
 use serde_json::{Map, Value};
 use store::{Owned, Seq};
-use tokio::{sync::Mutex, task::JoinSet};
+use tokio::{sync::Mutex, task::JoinSet, time::sleep};
 
 use super::{Executor, Held, launching::Launching};
 use crate::{
@@ -21,6 +22,9 @@ use crate::{
     run::{Header, Parent},
     seats::{RunLimits, Seat, Seats},
 };
+
+/// How long to wait before a sub-run is looked at again that somebody else is taking up.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// What a sub-run is made of.
 pub(crate) struct NewSubRun {
@@ -170,8 +174,13 @@ impl SubRuns for WeakExecutor {
         let executor = self.executor();
         Box::pin(async move {
             let Ok(executor) = executor else { return };
-            if let Err(error) = executor.go_on(&id).await {
-                tracing::warn!(run = %id, %error, "a sub-run cannot be taken up to be answered");
+            // Who follows it may just be taking it up, too.
+            while let Err(error) = executor.go_on(&id).await {
+                if !matches!(error, ExecutorError::OwnedElsewhere { .. }) {
+                    tracing::warn!(run = %id, %error, "a sub-run cannot be taken up to be answered");
+                    break;
+                }
+                sleep(PAUSE).await;
             }
             let mailbox = executor.drivers.get(&executor.key(&id)).map(|it| it.mailbox.clone());
             match mailbox {

@@ -20,7 +20,7 @@ impl Reporter {
     /// It waits for somebody.
     pub(crate) async fn sub_run_paused(&self, task: RemoteTask, pause: Pause) {
         let (step, attempt, at) = (self.step.clone(), self.attempt, Timestamp::now());
-        self.send(Report::of(Input::Paused { step, attempt, at, task, pause })).await;
+        self.send(Report::of(Input::Paused { step, attempt, at, task: Some(task), pause })).await;
     }
 
     /// It waits for nobody any more.

@@ -40,6 +40,7 @@ fn attempt(message: Message) -> (Attempt, mpsc::Receiver<Report>) {
     };
     let limits = crate::Limits::default();
     let attempt = Attempt {
+        turn: 0,
         peer: Peer::new(&outbound, vec![interface], limits.client).unwrap(),
         intent: Arc::new(intent),
         message: Arc::new(message),

@@ -7,9 +7,10 @@ use planner::{ErrorClass, StepError};
 use protocol::v1::TaskState;
 
 use super::{
-    Effect, Effects, Flight, Header, Intent, Next, Orphan, Outcome, Phase, RemoteTask, Round, Run,
-    RunError, RunEvent, Settled, StepId, StepIndex,
+    Effect, Effects, Flight, Header, Intent, Next, Orphan, Outcome, Phase, RemoteTask, Reuse,
+    Round, Run, RunError, RunEvent, Settled, StepId, StepIndex,
 };
+use crate::body::Body;
 
 impl Run {
     /// Applies one event of the journal.
@@ -60,7 +61,7 @@ impl Run {
             RunEvent::ArtifactChunked { .. } => (),
             RunEvent::AttemptReported { at, state, .. } => self.report(*at, *state),
             RunEvent::AttemptPaused { step, at, task, pause, .. } => {
-                self.pause(step, *at, task, pause);
+                self.pause(step, *at, task.as_ref(), pause);
             }
             RunEvent::AttemptUnpaused { step, at, .. } => self.unpause(step, *at),
             RunEvent::AttemptAnswered { step, at, turn, intent, .. } => {
@@ -88,6 +89,9 @@ impl Run {
             RunEvent::StepComputed { step, at, result } => {
                 self.settle(step, *at, Settled::Completed(result.clone()));
             }
+            RunEvent::StepReused { step, at, result, from } => {
+                self.reuse(step, *at, result, from);
+            }
             RunEvent::StepFailed { step, at, result, error } => {
                 self.settle(step, *at, Settled::Failed(result.clone(), error.clone()));
             }
@@ -99,6 +103,16 @@ impl Run {
             }
             RunEvent::RunFinished { at, outcome } => self.finish(*at, outcome),
         }
+    }
+
+    fn reuse(&mut self, step: &StepId, at: Timestamp, result: &Body, from: &Reuse) {
+        if let Some(index) = self.find(step) {
+            let found = &mut self.steps[index.position()];
+            found.started_at.get_or_insert(at);
+            found.agent.clone_from(&from.agent);
+            found.reused = Some(Box::new(from.clone()));
+        }
+        self.settle(step, at, Settled::Completed(result.clone()));
     }
 
     fn report(&mut self, at: Timestamp, state: TaskState) {
@@ -232,7 +246,7 @@ impl Run {
             Phase::Watching(flight, task)
             | Phase::Answering(flight, task)
             | Phase::Answered(flight, task)
-            | Phase::Paused { flight, task, .. } => Some((flight, task)),
+            | Phase::Paused { flight, task: Some(task), .. } => Some((flight, task)),
             _ => None,
         };
         if let Some((flight, task)) = bound
@@ -303,11 +317,13 @@ impl Run {
         match self.at(index).phase.clone() {
             Phase::Sending(flight) => self.set_phase(index, canceling(flight, None)),
             Phase::Watching(flight, task)
-            | Phase::Paused { flight, task, .. }
+            | Phase::Paused { flight, task: Some(task), .. }
             | Phase::Answered(flight, task)
             | Phase::Answering(flight, task) => {
                 self.set_phase(index, canceling(flight, Some(task)));
             }
+            // Nothing is under way at the agent that has asked.
+            Phase::Paused { task: None, .. } => self.end_step(index, since, Settled::Canceled),
             Phase::BackingOff { .. } | Phase::Ready | Phase::Rendering
                 if self.at(index).attempts > 0 =>
             {

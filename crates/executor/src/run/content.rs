@@ -199,6 +199,9 @@ pub struct Pause {
     /// The agent's Message as ProtoJSON; absent when it says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Body>,
+    /// Why its direct Message is taken for a question: it is not what the step expects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mismatch: Option<String>,
     /// What waits inside of a sub-run; absent for what waits itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Box<Within>>,
@@ -244,6 +247,18 @@ pub enum PauseKind {
     Input,
     /// AUTH_REQUIRED: somebody has to authorize the agent elsewhere; it may go on without a word to us.
     Auth,
+}
+
+/// Where a result was made that a step takes over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reuse {
+    /// The run.
+    pub run: RunId,
+    /// When the step completed there.
+    pub at: Timestamp,
+    /// The agent that served it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 /// Why a step does not run.

@@ -127,6 +127,7 @@ impl Run {
             Rendered::Expand { items, count } => RunEvent::StepExpanded { step, at, items, count },
             Rendered::Ask { pause } => RunEvent::StepAsked { step, at, pause },
             Rendered::Computed { result } => RunEvent::StepComputed { step, at, result },
+            Rendered::Reused { result, from } => RunEvent::StepReused { step, at, result, from },
             Rendered::Fail { error, result } => RunEvent::StepFailed { step, at, result, error },
         })
     }
@@ -230,7 +231,7 @@ impl Run {
             let is_bound = matches!(
                 found.phase,
                 Phase::Watching(..)
-                    | Phase::Paused { .. }
+                    | Phase::Paused { task: Some(_), .. }
                     | Phase::Answered(..)
                     | Phase::Answering(..)
             );

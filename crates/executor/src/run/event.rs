@@ -10,10 +10,10 @@ use planner::{StepError, StepState};
 use protocol::v1::TaskState;
 use serde::{Deserialize, Serialize};
 
-use super::content::{
-    Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask, SkipReason,
+use super::{
+    Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, Refusal, RemoteTask,
+    Reuse, SkipReason, StepId,
 };
-use super::{refusal::Refusal, shape::StepId};
 use crate::body::Body;
 
 pub(crate) use self::bodies::name_blob;
@@ -202,8 +202,7 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Body>,
     },
-    /// A piece of an artifact that is an output of the run as it is. Only what is told of the run depends on
-    /// it; those who follow put the pieces together.
+    /// A piece of an artifact that is an output of the run as it is. Only what is told of the run depends on it.
     ArtifactChunked {
         /// Which step.
         step: StepId,
@@ -233,8 +232,9 @@ pub enum RunEvent {
         attempt: u32,
         /// When.
         at: Timestamp,
-        /// Where the answer goes.
-        task: RemoteTask,
+        /// Where the answer goes; absent for a direct Message, in whose context it goes on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
     },
@@ -307,8 +307,7 @@ pub enum RunEvent {
         attempt: u32,
         /// When.
         at: Timestamp,
-        /// The Task that it came from; absent for a direct Message. An attempt that is answered at once is
-        /// never bound, so this is where later references find it.
+        /// The Task that it came from, for later references; absent for a direct Message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<RemoteTask>,
         /// A [`planner::StepResult`].
@@ -340,6 +339,17 @@ pub enum RunEvent {
         at: Timestamp,
         /// A [`planner::StepResult`].
         result: Body,
+    },
+    /// The step has the result of an equal one that completed in another run, and asks nobody.
+    StepReused {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// A [`planner::StepResult`].
+        result: Body,
+        /// Where it comes from.
+        from: Box<Reuse>,
     },
     /// The step has failed for good without an attempt: its templates cannot be evaluated.
     StepFailed {

@@ -71,15 +71,20 @@ impl Run {
         step: StepId,
         attempt: u32,
         at: Timestamp,
-        task: RemoteTask,
+        task: Option<RemoteTask>,
         pause: Pause,
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
         let is_news = match &found.phase {
-            Phase::Sending(_) | Phase::Watching(..) => true,
-            // Nobody will answer, but now the Task is known that has to be canceled.
+            Phase::Sending(_) => true,
+            // It is the Task that asks, once there is one.
+            Phase::Watching(..) => task.is_some(),
+            // Nobody will answer, but now the Task is known that has to be canceled, or that there is none.
             Phase::Canceling { task: None, .. } if found.is_current(attempt) => {
-                return Some(RunEvent::AttemptBound { step, attempt, task });
+                return Some(match task {
+                    Some(task) => RunEvent::AttemptBound { step, attempt, task },
+                    None => RunEvent::AttemptCanceled { step, attempt, at, confirmed: true },
+                });
             }
             Phase::Paused { pause: known, .. } => *known != pause,
             _ => false,
@@ -100,7 +105,7 @@ impl Run {
         at: Timestamp,
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
-        let is_paused = matches!(found.phase, Phase::Paused { .. });
+        let is_paused = matches!(found.phase, Phase::Paused { task: Some(_), .. });
         (found.is_current(attempt) && is_paused).then_some(RunEvent::AttemptUnpaused {
             step,
             attempt,
@@ -168,7 +173,7 @@ impl Run {
         &mut self,
         step: &StepId,
         since: Timestamp,
-        task: &RemoteTask,
+        task: Option<&RemoteTask>,
         pause: &Pause,
     ) {
         self.pass(since);
@@ -178,9 +183,9 @@ impl Run {
         let Some(flight) = self.at(index).flight().cloned() else {
             return;
         };
-        self.steps[index.position()].task = Some(task.clone());
+        self.note_task(step, task);
         let attempt = flight.attempt;
-        let (task, pause) = (task.clone(), pause.clone());
+        let (task, pause) = (task.cloned(), pause.clone());
         self.set_phase(index, Phase::Paused { flight, task, pause, since });
         // Whoever watched before the pause had a deadline; whoever watches a pause has none.
         self.effects.renew(Effect::Watch(index, attempt));
@@ -189,7 +194,8 @@ impl Run {
     pub(super) fn unpause(&mut self, step: &StepId, at: Timestamp) {
         self.pass(at);
         if let Some(index) = self.find(step)
-            && let Phase::Paused { mut flight, task, since, .. } = self.at(index).phase.clone()
+            && let Phase::Paused { mut flight, task: Some(task), since, .. } =
+                self.at(index).phase.clone()
         {
             flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
             let attempt = flight.attempt;
@@ -208,7 +214,13 @@ impl Run {
             flight.asked = Some(pause);
             flight.turn = turn;
             flight.intent = Arc::clone(intent);
-            self.set_phase(index, Phase::Answered(flight, task));
+            // Where no Task waits, the answer is what the attempt sends now, and as an agent that goes on by itself it
+            // asks nobody for a slot.
+            let phase = match task {
+                Some(task) => Phase::Answered(flight, task),
+                None => Phase::Sending(flight),
+            };
+            self.set_phase(index, phase);
         }
     }
 
@@ -229,6 +241,7 @@ impl Run {
                 self.at(index).phase.clone()
             && let Some(pause) = flight.asked.take()
         {
+            let task = Some(task);
             self.set_phase(index, Phase::Paused { flight, task, pause, since });
         }
     }

@@ -86,7 +86,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
                 prop_assert!(intents.insert((step, *attempt)), "one intent per attempt");
                 newest.insert(step, *attempt);
             }
-            RunEvent::AttemptPaused { step, attempt, .. } => {
+            RunEvent::AttemptPaused { step, attempt, task: Some(_), .. } => {
                 bound_by_pause.insert((step, *attempt));
             }
             RunEvent::ArtifactChunked { step, attempt, .. } => {
@@ -113,6 +113,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
             | RunEvent::StepGathered { step, .. }
             | RunEvent::StepAnswered { step, .. }
             | RunEvent::StepComputed { step, .. }
+            | RunEvent::StepReused { step, .. }
             | RunEvent::StepFailed { step, .. } => {
                 prop_assert!(settled.insert(step), "{step} settles once");
                 prop_assert!(!called_off.contains(step), "{step} is not needed");
@@ -190,6 +191,7 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => (1u32..4).prop_map(Fate::FailsThenBinds),
         1 => Just(Fate::TimesOutOnce),
         1 => (1u32..4).prop_map(Fate::Asks),
+        1 => (1u32..4).prop_map(Fate::AsksBack),
         1 => Just(Fate::WantsAuthorization),
         1 => (0u32..3).prop_map(Fate::AsksPerson),
         1 => Just(Fate::AsksPersonInVain),
@@ -199,6 +201,7 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => (1u32..4).prop_map(Fate::NeverConverges),
         1 => Just(Fate::Fails),
         1 => Just(Fate::Computes),
+        1 => Just(Fate::Reuses),
         1 => Just(Fate::CannotRender),
         1 => Just(Fate::IsSkipped),
     ]

@@ -7,7 +7,7 @@
 //! | Waiting | `StepSkipped`, when a dependency says so, or too few can still complete | Settled |
 //! | Ready | a slot is free | Rendering |
 //! | Ready, Rendering, `BackingOff` | `AttemptStarted` | Sending |
-//! | Ready, Rendering | `StepSkipped`, `StepFailed`, `StepComputed` | Settled |
+//! | Ready, Rendering | `StepSkipped`, `StepFailed`, `StepComputed`, `StepReused` | Settled |
 //! | Ready, Rendering | `StepAsked` | Asked |
 //! | Asked | `StepAskedAgain` | Asked |
 //! | Asked | `StepAnswered`, `StepFailed`, the run halts, `StepCanceled` | Settled |
@@ -24,13 +24,13 @@
 //! | `BackingOff` | its time has come | Ready |
 //! | Sending, Watching, Paused | `AttemptPaused` | Paused |
 //! | Paused | `AttemptUnpaused` | Watching |
-//! | Paused | `AttemptAnswered` | `Answered` |
+//! | Paused | `AttemptAnswered` | `Answered`; Sending where a Message has asked and not a Task |
 //! | `Answered` | a slot is free | Answering |
 //! | `Answered`, Answering | `AnswerDelivered` | Watching |
 //! | `Answered`, Answering | `AnswerRefused` | Paused |
-//! | Sending, Watching, Paused, `Answered`, Answering | the run halts | Canceling |
+//! | Sending, Watching, Paused, `Answered`, Answering | the run halts | Canceling; Settled where a Message has asked |
 //! | `BackingOff`, or Ready after an attempt | the run halts | Settled |
-//! | Sending, Watching, Paused, `Answered`, Answering | `StepCanceled` | Canceling |
+//! | Sending, Watching, Paused, `Answered`, Answering | `StepCanceled` | Canceling; Settled where a Message has asked |
 //! | Waiting, Ready, Rendering, `BackingOff`, Items | `StepCanceled` | Settled, and the items as above |
 //! | Canceling | `AttemptBound`, also in place of `AttemptPaused` | Canceling, with a Task to cancel |
 //! | Canceling | `AttemptCanceled` | Settled |
@@ -41,7 +41,8 @@ use jiff::{SignedDuration, Timestamp};
 use planner::{StepError, StepState};
 
 use super::{
-    Effect, Intent, Items, Pause, PauseKind, RemoteTask, Round, SkipReason, StepId, StepIndex,
+    Effect, Intent, Items, Pause, PauseKind, RemoteTask, Reuse, Round, SkipReason, StepId,
+    StepIndex,
 };
 use crate::body::Body;
 
@@ -79,8 +80,8 @@ pub enum Phase {
     Paused {
         /// The attempt.
         flight: Flight,
-        /// The Task that asks.
-        task: RemoteTask,
+        /// The Task that asks; absent where the agent asked back by a direct Message.
+        task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
         /// Since when: the attempt's timeout stands still.
@@ -175,6 +176,8 @@ pub struct Step {
     pub agent: Option<String>,
     /// The Task of its newest attempt that had one.
     pub task: Option<RemoteTask>,
+    /// Where its result comes from, when that is another run.
+    pub reused: Option<Box<Reuse>>,
     /// The last round that was not good enough.
     pub round: Option<Box<Round>>,
 }
@@ -194,6 +197,7 @@ impl Step {
             settled_at: None,
             agent: None,
             task: None,
+            reused: None,
             round: None,
         }
     }

@@ -125,7 +125,6 @@ fn takes(field: &Field) -> String {
         Type::TextOrList(place) => format!("text, or a list: see {}", section(*place)),
         Type::NameOrMapping(place) => format!("a name, or a mapping: see {}", section(*place)),
         Type::Question => "text".to_owned(),
-        Type::Schema => "a schema".to_owned(),
         Type::With => "a mapping from inputs to values".to_owned(),
         Type::Keyword(of) => keyword(*of).to_owned(),
     }
@@ -145,6 +144,7 @@ fn section(place: Place) -> &'static str {
         Place::Selector => "[Agents](#agents)",
         Place::Repeat => "[Rounds](#rounds)",
         Place::Retry | Place::Backoff => "[Retries](#retries)",
+        Place::Cache => "[Reuse](#reuse)",
         Place::Part => "[Messages](#messages)",
         Place::Output => "[Outputs](#outputs)",
     }

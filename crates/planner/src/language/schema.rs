@@ -182,9 +182,6 @@ fn takes(of: &Type) -> Json {
         Type::With => {
             json!({"type": ["object", "null"], "allOf": [{"$ref": "#/$defs/expressions"}]})
         }
-        Type::Schema => {
-            json!({"allOf": [reference(Place::Input)], "properties": {"from": false}})
-        }
         Type::Keyword(of) => keyword(*of),
     }
 }
@@ -301,9 +298,9 @@ fn gates() -> Json {
         // An agent is asked, or a person, or another workflow is run, or something is computed without anybody.
         "oneOf": [
             only("agent", &["workflow", "ask", "set", "schema", "with"]),
-            only("workflow", &["agent", "ask", "set", "message", "undo", "repeat", "schema"]),
-            only("ask", &["agent", "workflow", "set", "message", "retry", "timeout", "outputs", "repeat", "undo", "with"]),
-            only("set", &["agent", "workflow", "ask", "with", "message", "retry", "timeout", "outputs", "repeat", "undo", "schema", "pause_timeout"]),
+            only("workflow", &[&["agent", "ask", "set", "schema", "message"][..], &OF_AGENTS].concat()),
+            only("ask", &[&["agent", "workflow", "set", "with", "message", "retry", "timeout", "outputs"][..], &OF_AGENTS].concat()),
+            only("set", &[&["agent", "workflow", "ask", "with", "schema", "pause_timeout", "message", "retry", "timeout", "outputs"][..], &OF_AGENTS].concat()),
         ],
         "allOf": [
             {
@@ -317,6 +314,10 @@ fn gates() -> Json {
         ],
     })
 }
+
+/// What is asked of agents alone.
+const OF_AGENTS: [&str; 8] =
+    ["expect", "repeat", "accept", "metadata", "references", "push", "cache", "undo"];
 
 /// A step that has this, and none of those.
 fn only(key: &str, without: &[&str]) -> Json {

@@ -4,10 +4,9 @@ use document::{Entry, Node};
 use serde_json::Value as Json;
 
 use super::Checker;
-use super::schema::unfit_schema;
+use super::schemas::unfit_schema;
 use crate::inputs::{Input, InputFrom};
 use crate::language::Place;
-use crate::schema::validator;
 
 pub(super) const FROM: [(&str, InputFrom); 3] =
     [("text", InputFrom::Text), ("data", InputFrom::Data), ("file", InputFrom::File)];
@@ -70,10 +69,10 @@ impl Checker<'_, '_> {
             );
             return false;
         }
-        if !self.check_references(node, what) {
+        if !self.is_self_contained(node, what) {
             return false;
         }
-        if let Err(error) = validator(&input.schema) {
+        if let Err(error) = crate::schema::validator(&input.schema) {
             self.decoder.report(unfit_schema(&error, node, what));
             return false;
         }

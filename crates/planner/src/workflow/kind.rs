@@ -9,8 +9,11 @@ use crate::ask::Ask;
 
 /// Of these a step has exactly one.
 pub(crate) const KINDS: [&str; 4] = ["agent", "workflow", "ask", "set"];
+/// What only a step has a use for that makes attempts.
+const OF_ATTEMPTS: [&str; 3] = ["retry", "timeout", "outputs"];
 /// What only a step has a use for that asks an agent.
-const OF_AGENTS: [&str; 6] = ["message", "retry", "timeout", "outputs", "repeat", "undo"];
+const OF_AGENTS: [&str; 9] =
+    ["message", "expect", "repeat", "accept", "metadata", "references", "push", "cache", "undo"];
 
 impl<'n> Checker<'_, 'n> {
     /// Checks that a step does one thing, and says nothing that goes with another one.
@@ -78,40 +81,36 @@ impl<'n> Checker<'_, 'n> {
 
 /// The fields that a step of a kind has no use for, each with why, and what to do.
 fn of_no_use(kind: &str) -> Vec<(&'static str, &'static str, &'static str)> {
-    const NO_QUESTION: &str = "it is what an answer to `ask` has to fit";
-    const NO_WORKFLOW: &str = "it is what a `workflow` starts with";
-    let schema = ("schema", NO_QUESTION, "take it away");
-    let with = ("with", NO_WORKFLOW, "take it away");
-    let (why, instead) = match kind {
+    let schema = ("schema", "it is what an answer to `ask` has to fit", "take it away");
+    let with = ("with", "it is what a `workflow` starts with", "take it away");
+    let asks_no_agent = |why, help| OF_AGENTS.map(|key| (key, why, help));
+    let makes_none = |why, help| OF_ATTEMPTS.map(|key| (key, why, help));
+    match kind {
         "set" => {
-            ("`set` asks no agent", "take it away, or give the step an `agent` instead of `set`")
+            let (why, help) = (
+                "`set` asks no agent",
+                "take it away, or give the step an `agent` instead of `set`",
+            );
+            let mut all = [&asks_no_agent(why, help)[..], &makes_none(why, help)].concat();
+            all.retain(|(key, ..)| *key != "outputs");
+            all.push(("outputs", why, "put all values into `set`"));
+            all.extend([schema, with, ("pause_timeout", "`set` asks nobody", "take it away")]);
+            all
         }
         "ask" => {
-            ("`ask` asks no agent", "take it away, or give the step an `agent` instead of `ask`")
+            let (why, help) = (
+                "`ask` asks no agent",
+                "take it away, or give the step an `agent` instead of `ask`",
+            );
+            let mut all = [&asks_no_agent(why, help)[..], &makes_none(why, help)].concat();
+            all.push(with);
+            all
         }
         "workflow" => {
-            let message =
-                ("message", "`workflow` asks no agent", "give the workflow its inputs in `with`");
-            let repeat = ("repeat", "`workflow` asks no agent", "repeat a step inside");
-            let undo = (
-                "undo",
-                "`workflow` asks no agent",
-                "give the steps inside an `undo` of their own",
-            );
-            return vec![message, repeat, undo, schema];
+            let (why, help) =
+                ("`workflow` asks no agent", "take it away, or give it to a step of that workflow");
+            [&asks_no_agent(why, help)[..], &[schema]].concat()
         }
-        _ => return vec![schema, with],
-    };
-    let of_agents = OF_AGENTS.iter().map(|key| match (kind, *key) {
-        ("set", "outputs") => ("outputs", why, "put all values into `set`"),
-        ("ask", "outputs") => ("outputs", why, "make them in a step with `set`"),
-        (_, key) => (key, why, instead),
-    });
-    let mut all: Vec<_> = of_agents.collect();
-    all.push(with);
-    if kind == "set" {
-        all.push(schema);
-        all.push(("pause_timeout", "`set` asks nobody", "take it away"));
+        _ => vec![schema, with],
     }
-    all
 }

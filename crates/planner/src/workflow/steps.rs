@@ -116,6 +116,7 @@ impl<'n> Checker<'_, 'n> {
             .map(|node| self.needs(index, node, &what, edges))
             .unwrap_or_default();
         let when = fields.get("when").and_then(|node| self.bare(node, "when", &mut reads));
+        let cache = self.cache(fields, &what, &mut reads);
         let for_each = self.for_each(fields, &what, &mut reads);
         let mut part_steps = Vec::new();
         self.locals = locals(fields, fields.get("repeat").is_some());
@@ -130,6 +131,7 @@ impl<'n> Checker<'_, 'n> {
         let ask = self.ask(fields, &what, &mut reads);
         let outputs = self.step_outputs(fields, &what, &mut reads);
         let undo = self.undo(index, fields, &what);
+        let asks = self.asks(index, fields, &what, &mut reads, edges);
         let repeat = self.repeat(fields, &what, &mut reads);
         let mut all_reads = self.resolve(index, &needs, reads, edges);
         all_reads.extend(part_steps);
@@ -149,10 +151,12 @@ impl<'n> Checker<'_, 'n> {
             outputs,
             undo,
             undoes: None,
+            asks,
             message,
             needs,
             reads: all_reads,
             when,
+            cache,
             for_each,
             join: gate.join,
             run_if: gate.run_if,

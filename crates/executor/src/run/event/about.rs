@@ -33,6 +33,7 @@ impl RunEvent {
             | Self::StepCompleted { step, .. }
             | Self::RoundEnded { step, .. }
             | Self::StepComputed { step, .. }
+            | Self::StepReused { step, .. }
             | Self::StepFailed { step, .. }
             | Self::BudgetSpent { step, .. }
             | Self::AttemptCanceled { step, .. } => Some(step),
@@ -88,6 +89,7 @@ impl RunEvent {
             | Self::StepCompleted { .. }
             | Self::RoundEnded { .. }
             | Self::StepComputed { .. }
+            | Self::StepReused { .. }
             | Self::StepFailed { .. }
             | Self::AttemptCanceled { .. } => false,
         }
@@ -116,6 +118,7 @@ impl RunEvent {
             Self::StepCompleted { step, .. }
             | Self::StepComputed { step, .. }
             | Self::StepAnswered { step, .. }
+            | Self::StepReused { step, .. }
             | Self::StepFailed { step, .. }
             | Self::StepSkipped { step, .. }
             | Self::StepGathered { step, .. }

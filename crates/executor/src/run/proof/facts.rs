@@ -9,8 +9,8 @@ use protocol::{card::Binding, client::Interface};
 use crate::{
     body::{Body, Json},
     run::{
-        Chunk, Failure, Input, Intent, NextRound, Pause, PauseKind, Refusal, RemoteTask, StepId,
-        StepIndex, Wait, Within,
+        Chunk, Failure, Input, Intent, NextRound, Pause, PauseKind, Refusal, RemoteTask, Reuse,
+        StepId, StepIndex, Wait, Within,
     },
 };
 
@@ -50,9 +50,10 @@ pub(super) fn paused_inside(step: StepId, attempt: u32, at: Timestamp) -> Input 
         kind: PauseKind::Input,
         message_id: None,
         question: None,
+        mismatch: None,
         within: Some(Box::new(within)),
     };
-    Input::Paused { task: task(&step, attempt), step, attempt, at, pause }
+    Input::Paused { task: Some(task(&step, attempt)), step, attempt, at, pause }
 }
 
 /// The agent has made a Task.
@@ -90,23 +91,29 @@ pub(super) fn paused(
     kind: PauseKind,
     turn: u32,
 ) -> Input {
-    Input::Paused {
-        task: task(&step, attempt),
-        step,
-        attempt,
-        at,
-        pause: Pause {
-            kind,
-            message_id: None,
-            question: Some(body(&format!("question {turn}"))),
-            within: None,
-        },
-    }
+    Input::Paused { task: Some(task(&step, attempt)), step, attempt, at, pause: asks(kind, turn) }
+}
+
+/// The agent asks back by a direct Message.
+pub(super) fn asked_back(step: StepId, attempt: u32, at: Timestamp, turn: u32) -> Input {
+    let pause = Pause { mismatch: Some("no data".to_owned()), ..asks(PauseKind::Input, turn) };
+    Input::Paused { step, attempt, at, task: None, pause }
+}
+
+fn asks(kind: PauseKind, turn: u32) -> Pause {
+    let question = Some(body(&format!("question {turn}")));
+    Pause { kind, message_id: None, question, mismatch: None, within: None }
 }
 
 /// What a step asks a person.
 pub(super) fn asked(question: &str) -> Pause {
-    Pause { kind: PauseKind::Input, message_id: None, question: Some(body(question)), within: None }
+    Pause {
+        kind: PauseKind::Input,
+        message_id: None,
+        question: Some(body(question)),
+        mismatch: None,
+        within: None,
+    }
 }
 
 pub(super) fn failed(step: StepId, attempt: u32, at: Timestamp, class: ErrorClass) -> Input {
@@ -131,6 +138,11 @@ pub(super) fn task(step: &StepId, attempt: u32) -> RemoteTask {
         context_id: "c".to_owned(),
         interface: None,
     }
+}
+
+pub(super) fn reuse() -> Box<Reuse> {
+    let run = "0198c0de-7a11-7000-8000-000000000000".parse().expect("a run id");
+    Box::new(Reuse { run, at: Timestamp::UNIX_EPOCH, agent: Some("a".to_owned()) })
 }
 
 pub(super) fn refusal() -> Box<Refusal> {

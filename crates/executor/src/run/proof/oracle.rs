@@ -95,7 +95,7 @@ impl World {
     fn end_of_step(&self, at: StepIndex) -> StepState {
         let own = self.fate(at, None);
         match self.items[at.position()] {
-            Some(count) if !matches!(own, Fate::IsSkipped | Fate::CannotRender) => {
+            Some(count) if !matches!(own, Fate::IsSkipped | Fate::Reuses | Fate::CannotRender) => {
                 let fails = |item| end_of(self.fate(at, Some(item))) == StepState::Failed;
                 match (0..count).any(fails) {
                     true => StepState::Failed,
@@ -111,6 +111,7 @@ fn end_of(fate: Fate) -> StepState {
     match fate {
         Fate::Answers
         | Fate::Computes
+        | Fate::Reuses
         | Fate::Binds
         | Fate::RefusesContext
         | Fate::RefusesCallback
@@ -119,6 +120,7 @@ fn end_of(fate: Fate) -> StepState {
         | Fate::Asks(_)
         | Fate::AsksPerson(_)
         | Fate::IsSubRun
+        | Fate::AsksBack(_)
         | Fate::WantsAuthorization => StepState::Completed,
         Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
         Fate::FailsThenBinds(_) | Fate::Fails | Fate::CannotRender | Fate::NeverConverges(_) => {

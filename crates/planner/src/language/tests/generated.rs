@@ -148,7 +148,6 @@ fn value(of: &Type) -> BoxedStrategy<Json> {
         .boxed(),
         Type::NameOrMapping(place) => prop_oneof![one(&["x", "an agent"]), mapping(*place)].boxed(),
         Type::Question => one(&["How many?", "Is ${{ inputs.q }} right?", " "]),
-        Type::Schema => mapping(Place::Input),
         Type::With => prop_oneof![junk(), Just(json!({"k": ["${{ inputs.q }}", 1]}))].boxed(),
         Type::Keyword(of) => keyword(*of),
         of => special(of),
@@ -357,6 +356,11 @@ fn around(place: Place, key: &str, value: Json) -> Json {
         }
         Place::Retry => file["defaults"] = json!({"retry": {key: value}}),
         Place::Backoff => file["defaults"] = json!({"retry": {"backoff": {key: value}}}),
+        Place::Cache => {
+            of["ttl"] = json!("1h");
+            of[key] = value;
+            file["steps"]["z"]["cache"] = of;
+        }
         Place::Part => {
             if matches!(key, "media_type" | "filename" | "metadata") {
                 of["text"] = json!("hi");
