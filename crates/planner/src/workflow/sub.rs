@@ -5,6 +5,7 @@ use document::{Node, Value};
 use super::Checker;
 use super::decoder::Fields;
 use super::values::{Reading, locals};
+use crate::expression::is_template;
 use crate::link::{Given, SubWorkflow};
 
 impl<'n> Checker<'_, 'n> {
@@ -39,6 +40,10 @@ impl<'n> Checker<'_, 'n> {
         }
         let mut with = Vec::new();
         for entry in node.as_mapping().unwrap_or_default() {
+            if is_template(&entry.key) {
+                let message = format!("`with` of {what} names an input by an expression");
+                self.decoder.invalid(entry.key_span, message, "write the name itself");
+            }
             let value = self.template(&entry.value, "with", reads);
             with.extend(value.map(|value| Given {
                 name: entry.key.clone(),
