@@ -10,6 +10,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::expression::{Context, ExpressionError};
 use crate::inputs::Input;
+use crate::schema::with_article;
 use crate::scope::Scope;
 use crate::template::Template;
 use crate::workflow::Workflow;
@@ -196,8 +197,11 @@ impl Given {
                 if is_taken {
                     return None;
                 }
-                let message =
-                    format!("the input `{}` takes {takes}, and this is a {kind}", input.name);
+                let message = format!(
+                    "the input `{}` takes {takes}, and this is {}",
+                    input.name,
+                    with_article(kind)
+                );
                 invalid(message, "a value that is nothing but one `${{ … }}` keeps its type")
             }
         }

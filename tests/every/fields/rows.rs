@@ -38,7 +38,7 @@ examples: [An example]
 steps: {a: {agent: it}}
 ";
 
-pub(super) static ROWS: [Row; 68] = [
+pub(super) static ROWS: [Row; 71] = [
     Row {
         field: "workflow.convoke",
         act: Act::Plan,

@@ -89,7 +89,7 @@ fn what_a_workflow_starts_with_is_held_against_its_inputs() {
             "workflow::unknown-input at `cty`: workflow `leaf` has no input `cty`; did you mean `city`?",
             "workflow::invalid-value at `0`: the input `days` does not fit: 0 is less than the minimum of 1; change the value, or the schema of the input",
             "workflow::missing-input at `leaf`: workflow `leaf` needs its input `city`; give it: `with: {city: …}`",
-            "workflow::invalid-value at `[`: the input `city` takes \"string\", and this is a array; a value that is nothing but one `${{ … }}` keeps its type",
+            "workflow::invalid-value at `a`: the input `city` takes \"string\", and this is an array; a value that is nothing but one `${{ … }}` keeps its type",
             "workflow::invalid-value at `'in ${{ inputs.q }}'`: the input `days` takes \"integer\", and this is a string; a value that is nothing but one `${{ … }}` keeps its type",
         ]
     );

@@ -321,6 +321,10 @@ fn around(place: Place, key: &str, value: Json) -> Json {
     let mut of = json!({});
     match place {
         Place::Workflow => {
+            if matches!(key, "on_failure" | "finally") {
+                // Their steps need names of their own.
+                file["steps"] = json!({"z": {"agent": "x"}});
+            }
             file[key] = value;
             return file;
         }
