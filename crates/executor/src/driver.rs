@@ -13,8 +13,10 @@ mod outcomes;
 mod references;
 mod relay;
 mod render;
+mod resolve;
 mod results;
 mod reuse;
+mod serving;
 mod shared;
 mod sub_run;
 #[cfg(test)]
@@ -268,6 +270,7 @@ impl Driver {
                 | Input::Paused { .. }
                 | Input::Unpaused { .. }
                 | Input::Answered { .. }
+                | Input::Resolved { .. }
         );
         let subject = report.input.step().and_then(|step| self.run.find(step));
         if let (Input::Expired { .. }, Some(at)) = (&report.input, subject) {

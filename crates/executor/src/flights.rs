@@ -21,6 +21,8 @@ pub(crate) enum Slot {
     GiveUp(StepIndex, u32),
     /// Hands an answer down to a sub-run.
     Pass(u64),
+    /// Sleeps until a step's deadline.
+    StepDeadline(StepIndex),
     /// Sleeps until the run's timeout.
     Deadline,
 }
@@ -37,6 +39,7 @@ impl Slot {
             Effect::Sleep(at, attempt) => Some(Self::Sleep(at, attempt)),
             Effect::Cancel(at, attempt) => Some(Self::Cancel(at, attempt)),
             Effect::GiveUp(at, attempt) => Some(Self::GiveUp(at, attempt)),
+            Effect::StepDeadline(at) => Some(Self::StepDeadline(at)),
             Effect::Deadline => Some(Self::Deadline),
         }
     }
@@ -48,7 +51,7 @@ impl Slot {
             | Self::Sleep(at, attempt)
             | Self::Cancel(at, attempt)
             | Self::GiveUp(at, attempt) => Some((at, attempt)),
-            Self::Expire(_) | Self::Pass(_) | Self::Deadline => None,
+            Self::Expire(_) | Self::Pass(_) | Self::StepDeadline(_) | Self::Deadline => None,
         }
     }
 }

@@ -6,11 +6,15 @@
 
 mod apply;
 mod ask;
+mod attempts;
 mod calls;
 mod content;
+mod deadline;
 mod decide;
+mod doubt;
 mod effect;
 mod event;
+mod failing;
 mod input;
 mod items;
 mod pause;
@@ -36,12 +40,13 @@ use protocol::v1::TaskState;
 use self::pause::Clock;
 pub use self::{
     content::{
-        Chunk, CleansUp, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Parent, Pause,
-        PauseKind, RemoteTask, Reuse, RunError, SkipReason, Within,
+        Chosen, Chunk, CleansUp, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Parent,
+        Pause, PauseKind, RemoteTask, Reuse, RunError, SkipReason, Within,
     },
+    deadline::Limit,
     effect::{Effect, Effects},
     event::RunEvent,
-    input::{Failure, Input, Rendered, Reply, Wait},
+    input::{Failure, Input, Rendered, Reply, Resolution, Wait},
     items::Items,
     refusal::Refusal,
     rounds::Round,
@@ -84,6 +89,8 @@ pub struct Run {
     expanded: BTreeSet<StepIndex>,
     /// To be settled by the next decision, because all their items are.
     to_gather: BTreeSet<StepIndex>,
+    /// Of whose Messages the next decision has to say that nobody knows what became of them.
+    to_doubt: BTreeSet<StepIndex>,
     /// Remote Tasks of failed attempts that still have to be told to stop.
     orphans: BTreeMap<(StepIndex, u32), Orphan>,
     /// How many Messages it has sent to agents.
@@ -145,6 +152,7 @@ impl Run {
             to_cancel: BTreeMap::new(),
             expanded: BTreeSet::new(),
             to_gather: BTreeSet::new(),
+            to_doubt: BTreeSet::new(),
             orphans: BTreeMap::new(),
             calls: 0,
             counted: BTreeSet::new(),
@@ -318,12 +326,6 @@ impl Run {
             std::iter::once(step).chain(items.map(|at| self.at(at)))
         });
         with_items.map(|step| (&step.id, step))
-    }
-
-    /// When an attempt times out; its pauses do not count.
-    #[must_use]
-    pub fn attempt_deadline(&self, at: StepIndex, flight: &Flight) -> Timestamp {
-        later(after(flight.started_at, self.shape_of(at).timeout), flight.paused)
     }
 
     /// The Task that [`Effect::Cancel`] is about, what was sent to get it, and when to stop trying.

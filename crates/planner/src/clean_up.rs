@@ -109,6 +109,7 @@ pub fn clean_up(plan: &Plan, is_completed: bool, undone: &[Undoes]) -> Option<Pl
         references,
         stages,
         children: plan.children.clone(),
+        fallbacks: Vec::new(),
         clean_up_bindings: Vec::new(),
         warnings: Vec::new(),
     })
@@ -148,6 +149,8 @@ fn undo_step(workflow: &Workflow, undoes: Undoes) -> Step {
         repeat: None,
         asks: Asks::default(),
         cache: None,
+        fallback: Vec::new(),
+        deadline: None,
         join: Join::All,
         run_if: RunIf::Succeeded,
         cancel_rest: false,

@@ -160,6 +160,8 @@ pub enum Type {
     Question,
     /// Values by the names of inputs of another file, any of which may hold expressions.
     With,
+    /// A list of names, and of mappings of one kind; at least one.
+    NamesOrMappings(Place),
     /// What JSON Schema has a keyword take.
     Keyword(Keyword),
 }

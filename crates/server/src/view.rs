@@ -163,7 +163,9 @@ async fn question(
         (true, _, Some(why)) => {
             format!("The answer of the agent of step {step} is not what it expects: {why}")
         }
-        (true, PauseKind::Input, None) => format!("The agent of step {step} waits for an answer."),
+        (true, PauseKind::Input | PauseKind::Outcome, None) => {
+            format!("The agent of step {step} waits for an answer.")
+        }
         (true, PauseKind::Auth, None) => {
             format!("The agent of step {step} waits for authorization.")
         }
@@ -253,6 +255,8 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::AttemptUnpaused { .. }
         | RunEvent::AttemptAnswered { .. }
         | RunEvent::AnswerRefused { .. }
+        | RunEvent::OutcomeUnknown { .. }
+        | RunEvent::OutcomeChosen { .. }
         | RunEvent::AttemptFailed { .. }
         | RunEvent::StepCompleted { .. }
         | RunEvent::RoundEnded { .. }

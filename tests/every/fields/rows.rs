@@ -322,6 +322,26 @@ pub(super) static ROWS: [Row; 71] = [
         shows: |seen| seen.step("a")["error"].as_str().is_some_and(|it| it.contains("0.3 s")),
     },
     Row {
+        field: "step.fallback",
+        act: Act::Plan,
+        file: "steps: {a: {agent: it, fallback: [it]}}",
+        shows: |seen| seen.done.stderr.contains("`it` is tried before"),
+    },
+    Row {
+        field: "step.deadline",
+        act: Act::Run(&[]),
+        file: "timeout: 5s\nsteps: {a: {agent: it, message: never, deadline: 300ms}}",
+        shows: |seen| {
+            seen.step("a")["error"].as_str().is_some_and(|it| it.contains("deadline of 0.3 s"))
+        },
+    },
+    Row {
+        field: "step.effect",
+        act: Act::Run(&[]),
+        file: "timeout: 5s\nsteps: {a: {agent: it, message: silence, timeout: 300ms, effect: at_most_once, retry: {attempts: 1}}}",
+        shows: |seen| seen.done.code == 4 && seen.done.stderr.contains("--resend"),
+    },
+    Row {
         field: "step.repeat",
         act: Act::Run(&[]),
         file: REPEATED,

@@ -50,6 +50,7 @@ impl Driver {
             Slot::Expire(at) => wanted.contains(Effect::Expire(at)),
             Slot::Cancel(at, attempt) => wanted.contains(Effect::Cancel(at, attempt)),
             Slot::GiveUp(at, attempt) => wanted.contains(Effect::GiveUp(at, attempt)),
+            Slot::StepDeadline(at) => wanted.contains(Effect::StepDeadline(at)),
             Slot::Deadline => wanted.contains(Effect::Deadline),
         }
     }
@@ -77,6 +78,7 @@ impl Driver {
             }
             Slot::Pass(_) => (),
             Slot::Expire(at) => self.remind_of_pause(at)?,
+            Slot::StepDeadline(at) => self.remind_of_step(at),
             Slot::Deadline => self.remind_of_deadline(),
         }
         Ok(())
@@ -93,7 +95,7 @@ impl Driver {
         let message = self.message_of(at, &flight).await?;
         let reporter = self.reporter(at, attempt);
         let (limits, interfaces) = (self.shared.limits, Arc::clone(&self.shared.interfaces));
-        let peer = match self.peer(&flight.intent, errand.task()) {
+        let peer = match self.peer(at, &flight.intent, errand.task()) {
             Ok(peer) => peer,
             Err(why) => {
                 let report = reporter.unusable(&flight.intent, &why)?;
@@ -105,14 +107,15 @@ impl Driver {
             }
         };
         let is_paused = matches!(self.run.at(at).phase, Phase::Paused { .. });
-        let deadline = (!is_paused).then(|| self.run.attempt_deadline(at, &flight));
-        let timeout = self.run.shape_of(at).timeout;
+        let limit = self.run.limit(at, &flight);
+        let deadline = (!is_paused).then_some(limit.at);
         let passed = self.streamed.of_attempt(at, attempt);
         let accepts = self.run.header().map(|header| header.accepts.clone()).unwrap_or_default();
         let planned = self.run.planned(at);
         let through = &self.through[planned.position()];
         let step = self.step_id(at);
-        let passing = Passing::new(&self.plan, planned, step, through, &accepts, passed);
+        let agent = &flight.intent.agent;
+        let passing = Passing::new(&self.plan, agent, step, through, &accepts, passed);
         let relays = self.run.is_relay();
         let asked = &self.plan.workflow.steps[planned.position()];
         let (passing, accepts) = match relays {
@@ -129,7 +132,7 @@ impl Driver {
             turn,
             errand,
             deadline,
-            timeout,
+            limit,
             limits,
             interfaces,
             relays,
@@ -161,7 +164,7 @@ impl Driver {
         if intent.is_sub_run {
             return self.cancel_sub_run(at, attempt);
         }
-        let peer = self.peer(intent, Some(task));
+        let peer = self.peer(at, intent, Some(task));
         let task_id = task.task_id.clone();
         let step = self.step_id(at);
         let to = self.report_to.clone();
@@ -212,6 +215,7 @@ impl Driver {
                     tracing::error!(%error, "a pause cannot end");
                 }
             }
+            Slot::StepDeadline(at) => self.remind_of_step(at),
             Slot::Deadline => self.remind_of_deadline(),
         }
     }
@@ -230,6 +234,23 @@ impl Driver {
         if let Some(deadline) = self.run.deadline() {
             self.remind(Slot::Deadline, deadline, || Input::TimedOut { at: Timestamp::now() });
         }
+    }
+
+    fn remind_of_step(&mut self, at: StepIndex) {
+        let Some(deadline) = self.run.step_deadline(at) else {
+            return;
+        };
+        let length = self.run.shape_of(at).deadline.unwrap_or_default();
+        let reporter = self.reporter(at, self.run.at(at).attempts);
+        let to = self.report_to.clone();
+        self.flights.start(Slot::StepDeadline(at), async move {
+            tokio::time::sleep(until(deadline)).await;
+            match reporter.overdue(length) {
+                // A driver that is gone has no use for it.
+                Ok(report) => drop(to.send(report).await),
+                Err(error) => tracing::error!(%error, "a report cannot be written"),
+            }
+        });
     }
 
     fn step_id(&self, at: StepIndex) -> crate::run::StepId {
@@ -268,6 +289,7 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
         | Phase::Ready
         | Phase::Rendering
         | Phase::Asked { .. }
+        | Phase::Unknown { .. }
         | Phase::Paused { task: None, .. }
         | Phase::Answered(..)
         | Phase::BackingOff { .. }

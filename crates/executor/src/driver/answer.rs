@@ -14,7 +14,7 @@ use crate::{
     id::{Purpose, message_id},
     once,
     report::{Report, body_of},
-    run::{Flight, Input, Intent, Phase, RemoteTask, StepId, StepIndex},
+    run::{Flight, Input, Intent, Phase, RemoteTask, RunEvent, StepId, StepIndex},
 };
 
 /// Somebody who waits until an answer is durable.
@@ -22,6 +22,17 @@ pub(super) struct Waiting {
     /// What it then hears.
     pub(super) told: Result<StepId, ReplyError>,
     pub(super) taken: oneshot::Sender<Result<StepId, ReplyError>>,
+}
+
+/// Whether an event is that somebody has answered.
+fn is_answer(event: &RunEvent) -> bool {
+    matches!(
+        event,
+        RunEvent::AttemptAnswered { .. }
+            | RunEvent::OutcomeChosen { .. }
+            | RunEvent::StepAskedAgain { .. }
+            | RunEvent::StepAnswered { .. }
+    )
 }
 
 /// Who asks, and where an answer goes.
@@ -67,8 +78,9 @@ impl Driver {
         match prepared {
             Ok((at, (report, told))) => {
                 let step = self.run.at(at).id.clone();
+                let before = self.draft.events.len();
                 self.take(report);
-                if self.run.halt().is_some() {
+                if !self.draft.events[before..].iter().any(is_answer) {
                     // The run may not send it any more. Whoever asked may be gone.
                     drop(taken.send(Err(ReplyError::NotPaused)));
                     return Ok(());
@@ -108,12 +120,8 @@ impl Driver {
             Ok(Some(replied)) => return Ok(Ok((at, replied))),
             Err(refused) => return Ok(Err(refused)),
         }
-        Ok(match self.asking(at, &message).await? {
-            Some(asking) => {
-                self.answer_report(at, asking, message).map(|report| (at, (report, Ok(()))))
-            }
-            None => Err(ReplyError::NotPaused),
-        })
+        let report = self.answer_at(at, message).await?;
+        Ok(report.map(|report| (at, (report, Ok(())))))
     }
 
     /// The step an answer is for: the one it names, else the only one that waits.
@@ -174,6 +182,21 @@ impl Driver {
             Some(binding) => self.known_there(binding, &said.reference_task_ids).await,
             None => Vec::new(),
         }
+    }
+
+    /// What an answer comes to: a Message, or a decision about one that may have been received.
+    async fn answer_at(
+        &self,
+        at: StepIndex,
+        said: Message,
+    ) -> Result<Result<Report, ReplyError>, ExecutorError> {
+        if let Phase::Unknown { flight, .. } = &self.run.at(at).phase {
+            return Ok(self.resolution(at, flight, &said));
+        }
+        Ok(match self.asking(at, &said).await? {
+            Some(asking) => self.answer_report(at, asking, said),
+            None => Err(ReplyError::NotPaused),
+        })
     }
 
     /// Who asks, and what an answer goes on from: the Task, or the context of a direct Message.

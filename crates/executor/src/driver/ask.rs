@@ -116,6 +116,7 @@ impl Driver {
             message_id: Some(id),
             question,
             mismatch: None,
+            why: None,
             within: None,
         })
     }

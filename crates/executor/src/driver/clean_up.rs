@@ -134,7 +134,9 @@ impl Driver {
     /// When an agent completed a step or an item; nothing for any other.
     fn completed_at(&self, at: StepIndex) -> Option<Timestamp> {
         let found = self.run.at(at);
-        let is_done = found.state() == StepState::Completed && found.agent.is_some();
+        let is_done = found.state() == StepState::Completed
+            && found.agent.is_some()
+            && found.reused.is_none();
         found.settled_at.filter(|_| is_done)
     }
 

@@ -119,7 +119,7 @@ impl Driver {
             new: if is_wanted { Some(self.new_sub_run(at, &flight).await?) } else { None },
             is_bound: !matches!(self.run.at(at).phase, Phase::Sending(_) | Phase::Canceling { .. }),
             known,
-            deadline: (!is_paused).then(|| self.run.attempt_deadline(at, &flight)),
+            deadline: (!is_paused).then(|| self.run.limit(at, &flight).at),
             timeout: self.run.shape_of(at).timeout,
             context_id: self.contexts.ours().to_owned(),
             intent: flight.intent,
@@ -307,6 +307,7 @@ fn pause_of(recorded: &Recorded, step: &StepId) -> Option<Pause> {
         message_id: None,
         question: None,
         mismatch: None,
+        why: None,
         within: Some(Box::new(within)),
     })
 }

@@ -180,9 +180,11 @@ impl Run {
         let Some(index) = self.find(step) else {
             return;
         };
-        let Some(flight) = self.at(index).flight().cloned() else {
+        let Some(mut flight) = self.at(index).flight().cloned() else {
             return;
         };
+        // One question in place of another.
+        flight.paused += self.end_pause(index, since);
         self.note_task(step, task);
         let attempt = flight.attempt;
         let (task, pause) = (task.cloned(), pause.clone());
@@ -191,13 +193,21 @@ impl Run {
         self.effects.renew(Effect::Watch(index, attempt));
     }
 
+    /// How long a step has been paused that is paused no more, or asks something else.
+    pub(super) fn end_pause(&mut self, index: StepIndex, at: Timestamp) -> SignedDuration {
+        match self.at(index).phase {
+            Phase::Paused { since, .. } => self.stand_still(index, since, at),
+            _ => SignedDuration::ZERO,
+        }
+    }
+
     pub(super) fn unpause(&mut self, step: &StepId, at: Timestamp) {
         self.pass(at);
         if let Some(index) = self.find(step)
             && let Phase::Paused { mut flight, task: Some(task), since, .. } =
                 self.at(index).phase.clone()
         {
-            flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
+            flight.paused += self.stand_still(index, since, at);
             let attempt = flight.attempt;
             self.set_phase(index, Phase::Watching(flight, task));
             self.effects.renew(Effect::Watch(index, attempt));
@@ -210,7 +220,7 @@ impl Run {
             && let Phase::Paused { mut flight, task, since, pause } = self.at(index).phase.clone()
         {
             self.calls += 1;
-            flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
+            flight.paused += self.stand_still(index, since, at);
             flight.asked = Some(pause);
             flight.turn = turn;
             flight.intent = Arc::clone(intent);
@@ -289,7 +299,7 @@ mod tests {
         let before = run.deadline().expect("a started run");
         assert!(!run.wanted().contains(Effect::Deadline), "nothing times out while it waits");
         let flight = run.at(at).flight().expect("an attempt").clone();
-        let timeout = run.attempt_deadline(at, &flight);
+        let timeout = run.limit(at, &flight).at;
         let intent = Arc::clone(&flight.intent);
         let now = seconds(100);
         let at_once = Input::Answered { step, attempt: 1, at: now, turn: 1, intent, said: None };
@@ -298,7 +308,7 @@ mod tests {
             panic!("a free slot takes the answer: {:?}", run.at(at).phase);
         };
         let pause = SignedDuration::from_secs(90);
-        assert_eq!(run.attempt_deadline(at, &flight).duration_since(timeout), pause);
+        assert_eq!(run.limit(at, &flight).at.duration_since(timeout), pause);
         assert_eq!(run.deadline().expect("still").duration_since(before), pause);
         assert!(run.wanted().contains(Effect::Deadline));
     }

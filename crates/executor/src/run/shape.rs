@@ -2,7 +2,7 @@
 
 use std::{borrow::Borrow, collections::HashMap, fmt, sync::Arc, time::Duration};
 
-use planner::{ErrorClass, Join, OnError, Plan, Retry, RunIf};
+use planner::{ErrorClass, Join, OnError, Plan, Retry, RunIf, StepEffect};
 use serde::{Deserialize, Serialize};
 
 use super::Wait;
@@ -41,6 +41,12 @@ pub struct StepShape {
     pub timeout: Duration,
     /// How long a pause may last.
     pub pause_timeout: Duration,
+    /// How long all its attempts may take together.
+    pub deadline: Option<Duration>,
+    /// How many agents there are that can be tried after the first.
+    pub fallbacks: u32,
+    /// Whether its agent may get a Message twice.
+    pub effect: StepEffect,
     /// Items of its `for_each` under way at once.
     pub concurrency: usize,
 }
@@ -88,6 +94,9 @@ impl Shape {
                 retry: step.retry.clone(),
                 timeout: step.timeout,
                 pause_timeout: step.pause_timeout,
+                deadline: step.deadline,
+                fallbacks: u32::try_from(plan.fallbacks(at).len()).expect("a file is short"),
+                effect: step.effect,
                 concurrency: step
                     .for_each
                     .as_ref()
@@ -106,6 +115,14 @@ impl Shape {
         let mut count = vec![0; last];
         self.stages.iter().for_each(|stage| count[*stage as usize] += 1);
         count
+    }
+
+    /// The same with something else in each step.
+    #[cfg(test)]
+    pub(super) fn with(&self, change: impl FnMut(&mut StepShape)) -> Self {
+        let mut changed = self.clone();
+        changed.steps.iter_mut().for_each(change);
+        changed
     }
 
     /// Number of steps.
@@ -228,6 +245,9 @@ mod tests {
             },
             timeout: Duration::from_secs(1),
             pause_timeout: Duration::from_secs(1),
+            deadline: None,
+            fallbacks: 0,
+            effect: StepEffect::AtLeastOnce,
             concurrency: usize::MAX,
         }
     }

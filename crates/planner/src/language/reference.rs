@@ -126,6 +126,9 @@ fn takes(field: &Field) -> String {
         Type::NameOrMapping(place) => format!("a name, or a mapping: see {}", section(*place)),
         Type::Question => "text".to_owned(),
         Type::With => "a mapping from inputs to values".to_owned(),
+        Type::NamesOrMappings(place) => {
+            format!("a list of names and mappings: see {}", section(*place))
+        }
         Type::Keyword(of) => keyword(*of).to_owned(),
     }
 }

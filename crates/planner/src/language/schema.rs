@@ -182,6 +182,7 @@ fn takes(of: &Type) -> Json {
         Type::With => {
             json!({"type": ["object", "null"], "allOf": [{"$ref": "#/$defs/expressions"}]})
         }
+        Type::NamesOrMappings(place) => names_or_mappings(*place),
         Type::Keyword(of) => keyword(*of),
     }
 }
@@ -189,6 +190,12 @@ fn takes(of: &Type) -> Json {
 /// Values by name, any of which may hold expressions.
 fn values() -> Json {
     json!({"type": "object", "minProperties": 1, "allOf": [{"$ref": "#/$defs/expressions"}]})
+}
+
+/// Agents, of which none is that of another step.
+fn names_or_mappings(place: Place) -> Json {
+    let described = json!({"allOf": [reference(place)], "properties": {"same_as": false}});
+    json!({"type": "array", "items": {"anyOf": [name(), described]}, "minItems": 1})
 }
 
 fn reference(place: Place) -> Json {
@@ -316,8 +323,19 @@ fn gates() -> Json {
 }
 
 /// What is asked of agents alone.
-const OF_AGENTS: [&str; 8] =
-    ["expect", "repeat", "accept", "metadata", "references", "push", "cache", "undo"];
+const OF_AGENTS: [&str; 11] = [
+    "expect",
+    "repeat",
+    "accept",
+    "metadata",
+    "references",
+    "push",
+    "cache",
+    "undo",
+    "fallback",
+    "deadline",
+    "effect",
+];
 
 /// A step that has this, and none of those.
 fn only(key: &str, without: &[&str]) -> Json {

@@ -12,8 +12,20 @@ pub(crate) const KINDS: [&str; 4] = ["agent", "workflow", "ask", "set"];
 /// What only a step has a use for that makes attempts.
 const OF_ATTEMPTS: [&str; 3] = ["retry", "timeout", "outputs"];
 /// What only a step has a use for that asks an agent.
-const OF_AGENTS: [&str; 9] =
-    ["message", "expect", "repeat", "accept", "metadata", "references", "push", "cache", "undo"];
+const OF_AGENTS: [&str; 12] = [
+    "message",
+    "expect",
+    "repeat",
+    "accept",
+    "metadata",
+    "references",
+    "push",
+    "cache",
+    "undo",
+    "fallback",
+    "deadline",
+    "effect",
+];
 
 impl<'n> Checker<'_, 'n> {
     /// Checks that a step does one thing, and says nothing that goes with another one.

@@ -13,11 +13,13 @@ impl Workflow {
     pub fn urls(&self) -> Vec<&str> {
         let all = || std::iter::once(self).chain(self.uses.values().map(|used| &**used));
         let inline = all().flat_map(|it| &it.agents).map(|agent| agent.url.as_str());
-        let selected =
-            all().flat_map(Workflow::all_steps).filter_map(|step| match &step.selector {
-                Some(Selector::Url(url)) => Some(url.as_str()),
-                _ => None,
-            });
+        let selectors = all().flat_map(Workflow::all_steps).flat_map(|step| {
+            step.selector.iter().chain(step.fallback.iter().map(|it| &it.selector))
+        });
+        let selected = selectors.filter_map(|selector| match selector {
+            Selector::Url(url) => Some(url.as_str()),
+            Selector::Match(_) | Selector::SameAs(_) => None,
+        });
         let mut seen = HashSet::new();
         inline.chain(selected).filter(|url| seen.insert(*url)).collect()
     }

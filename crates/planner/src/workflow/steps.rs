@@ -10,7 +10,7 @@ use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output, duration};
 use crate::ask::DEFAULT_PAUSE_TIMEOUT;
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
 use crate::language::Place;
-use crate::step::{OnError, Retry, Step};
+use crate::step::{OnError, Retry, Step, StepEffect};
 
 /// A run has clocks of its own: only what its step itself says holds beside them.
 fn own_clocks(fields: Fields<'_>, policy: &mut Defaults) {
@@ -26,6 +26,12 @@ pub(super) const ON_ERROR: [(&str, OnError); 3] = [
     ("fail", OnError::Fail),
     ("continue", OnError::Continue),
     ("skip_dependents", OnError::SkipDependents),
+];
+
+pub(super) const EFFECT: [(&str, StepEffect); 3] = [
+    ("idempotent", StepEffect::Idempotent),
+    ("at_least_once", StepEffect::AtLeastOnce),
+    ("at_most_once", StepEffect::AtMostOnce),
 ];
 
 impl<'n> Checker<'_, 'n> {
@@ -111,19 +117,15 @@ impl<'n> Checker<'_, 'n> {
             own_clocks(fields, &mut policy);
         }
         let mut reads = Vec::new();
-        let needs = fields
-            .get("needs")
-            .map(|node| self.needs(index, node, &what, edges))
-            .unwrap_or_default();
+        let needs = self.needs(index, fields, &what, edges);
         let when = fields.get("when").and_then(|node| self.bare(node, "when", &mut reads));
         let cache = self.cache(fields, &what, &mut reads);
         let for_each = self.for_each(fields, &what, &mut reads);
         let mut part_steps = Vec::new();
         self.locals = locals(fields, fields.get("repeat").is_some());
-        let message = match fields.get("message") {
-            Some(node) => self.message(index, node, &what, &mut reads, &mut part_steps, edges),
-            None => None,
-        };
+        let message = fields
+            .get("message")
+            .and_then(|node| self.message(index, node, &what, &mut reads, &mut part_steps, edges));
         self.locals = &[];
         self.check_kind(fields, entry, &what);
         let set = self.set(fields, &what, &mut reads);
@@ -138,6 +140,8 @@ impl<'n> Checker<'_, 'n> {
         all_reads.sort_unstable();
         all_reads.dedup();
         let selector = self.agent(index, fields, &what, edges);
+        let fallback = self.fallback(fields, &what);
+        let deadline = self.duration(fields, "deadline", &format!("`deadline` of {what}"));
         let gate = self.gate(fields, &what, edges.count_into(index));
         let asks_no_agent = set.is_some() || ask.is_some() || workflow.is_some();
         Some(Step {
@@ -165,8 +169,18 @@ impl<'n> Checker<'_, 'n> {
             retry: policy.retry,
             timeout: policy.timeout,
             pause_timeout: policy.pause_timeout,
+            fallback,
+            deadline,
+            effect: self.effect(fields, &what),
             repeat,
         })
+    }
+
+    fn effect(&mut self, fields: Fields<'_>, what: &str) -> StepEffect {
+        let read = fields
+            .get("effect")
+            .and_then(|node| self.decoder.one_of(node, &format!("`effect` of {what}"), &EFFECT));
+        read.unwrap_or_default()
     }
 
     fn check_id(&mut self, entry: &Entry) {
@@ -181,7 +195,14 @@ impl<'n> Checker<'_, 'n> {
         }
     }
 
-    fn needs(&mut self, step: usize, node: &'n Node, what: &str, edges: &mut Edges) -> Vec<usize> {
+    fn needs(
+        &mut self,
+        step: usize,
+        fields: Fields<'n>,
+        what: &str,
+        edges: &mut Edges,
+    ) -> Vec<usize> {
+        let Some(node) = fields.get("needs") else { return Vec::new() };
         let (mut needs, mut seen) = (Vec::new(), HashSet::new());
         for (name, item) in self.decoder.strings(node, &format!("`needs` of {what}")) {
             if let Some(from) = self.find_step(&name, item.span) {

@@ -1,6 +1,6 @@
 //! What an event concerns.
 
-use super::{Next, NextRound, RunEvent, StepId};
+use super::{Chosen, Next, NextRound, RunEvent, StepId};
 use crate::body::Body;
 
 impl RunEvent {
@@ -27,6 +27,8 @@ impl RunEvent {
             | Self::AttemptPaused { step, .. }
             | Self::AttemptUnpaused { step, .. }
             | Self::AttemptAnswered { step, .. }
+            | Self::OutcomeUnknown { step, .. }
+            | Self::OutcomeChosen { step, .. }
             | Self::AnswerDelivered { step, .. }
             | Self::AnswerRefused { step, .. }
             | Self::AttemptFailed { step, .. }
@@ -67,6 +69,8 @@ impl RunEvent {
             | Self::AttemptUnpaused { .. }
             | Self::AttemptAnswered { .. }
             | Self::AnswerRefused { .. }
+            | Self::OutcomeUnknown { .. }
+            | Self::OutcomeChosen { .. }
             | Self::AttemptFailed { .. }
             | Self::StepCanceled { .. }
             | Self::CancelRequested { .. }
@@ -104,6 +108,7 @@ impl RunEvent {
                 header.message.as_ref()
             }
             Self::AttemptAnswered { said, .. }
+            | Self::OutcomeChosen { said, .. }
             | Self::AnswerPassed { said, .. }
             | Self::StepAskedAgain { said, .. }
             | Self::StepAnswered { said, .. } => said.as_ref(),
@@ -124,6 +129,11 @@ impl RunEvent {
             | Self::StepGathered { step, .. }
             | Self::StepCanceled { step, .. }
             | Self::RoundEnded { step, next: NextRound::GiveUp { .. }, .. }
+            | Self::OutcomeChosen {
+                step,
+                chosen: Chosen::Failed { next: Next::GiveUp { .. }, .. },
+                ..
+            }
             | Self::AttemptFailed { step, next: Next::GiveUp { .. }, .. } => Some(step),
             _ => None,
         }

@@ -51,6 +51,7 @@ pub(super) fn paused_inside(step: StepId, attempt: u32, at: Timestamp) -> Input 
         message_id: None,
         question: None,
         mismatch: None,
+        why: None,
         within: Some(Box::new(within)),
     };
     Input::Paused { task: Some(task(&step, attempt)), step, attempt, at, pause }
@@ -102,7 +103,7 @@ pub(super) fn asked_back(step: StepId, attempt: u32, at: Timestamp, turn: u32) -
 
 fn asks(kind: PauseKind, turn: u32) -> Pause {
     let question = Some(body(&format!("question {turn}")));
-    Pause { kind, message_id: None, question, mismatch: None, within: None }
+    Pause { kind, message_id: None, question, mismatch: None, why: None, within: None }
 }
 
 /// What a step asks a person.
@@ -112,8 +113,24 @@ pub(super) fn asked(question: &str) -> Pause {
         message_id: None,
         question: Some(body(question)),
         mismatch: None,
+        why: None,
         within: None,
     }
+}
+
+/// The connection broke before the agent answered.
+pub(super) fn lost(step: StepId, attempt: u32, at: Timestamp) -> Input {
+    let mut lost = failed(step, attempt, at, ErrorClass::Unavailable);
+    if let Input::Failed { failure, .. } = &mut lost {
+        failure.is_untaken = false;
+    }
+    lost
+}
+
+/// The deadline has passed between two attempts.
+pub(super) fn overdue(step: StepId, at: Timestamp) -> Input {
+    let error = error(ErrorClass::Timeout, 0);
+    Input::Overdue { step, at, error, result: body("overdue") }
 }
 
 pub(super) fn failed(step: StepId, attempt: u32, at: Timestamp, class: ErrorClass) -> Input {
@@ -125,6 +142,7 @@ pub(super) fn failed(step: StepId, attempt: u32, at: Timestamp, class: ErrorClas
             error: error(class, attempt),
             result: body("error"),
             remote_ended: class == ErrorClass::Rejected,
+            is_untaken: true,
             wait: Wait::default(),
             refusal: None,
             is_ours: false,

@@ -5,10 +5,11 @@ use planner::ErrorClass;
 
 use super::{
     StepId, StepIndex,
-    facts::{asked, body, error, intent, paused_inside, succeeded},
-    world::{Fate, Scenario, World},
+    character::{Fate, Scenario},
+    facts::{asked, body, error, intent, paused_inside, succeeded, task},
+    world::{Dice, World},
 };
-use crate::run::{Input, Phase, Reply, Run};
+use crate::run::{Input, Phase, Reply, Resolution, Run};
 
 impl World {
     /// Whoever ends the run as a whole.
@@ -26,7 +27,7 @@ impl World {
     }
 
     /// Somebody answers the first step that asks.
-    pub(super) fn answer(&self, run: &Run, step: &StepId, at: Timestamp) -> Input {
+    pub(super) fn answer(&self, run: &Run, step: &StepId, dice: &mut Dice, at: Timestamp) -> Input {
         if let Some((outer, _)) = step.as_str().split_once('/') {
             let step = StepId::new(outer);
             let attempt = run.find(&step).map_or(1, |index| run.at(index).attempts);
@@ -47,6 +48,15 @@ impl World {
             return Input::Replied { step: step.clone(), at, said: None, reply };
         }
         let flight = run.at(index).flight().expect("a paused step has its attempt");
+        if let Phase::Unknown { .. } = run.at(index).phase {
+            // To say that it failed would make another end of it.
+            let resolution = Box::new(match dice.roll(2) {
+                0 => Resolution::Resend,
+                _ => Resolution::Bound(task(step, flight.attempt)),
+            });
+            let (step, attempt) = (step.clone(), flight.attempt);
+            return Input::Resolved { step, attempt, at, resolution, said: None };
+        }
         let (attempt, turn) = (flight.attempt, flight.turn + 1);
         let intent = intent(index, attempt, &format!("answer-{turn}"));
         Input::Answered { step: step.clone(), attempt, at, turn, intent, said: None }

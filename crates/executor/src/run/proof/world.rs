@@ -3,106 +3,19 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use planner::{ErrorClass, OnError, RunIf, StepState};
+use planner::{ErrorClass, OnError, StepEffect, StepState};
 
 use super::{
     Shape, StepIndex,
+    character::{Character, Fate, Scenario},
     facts::{
-        asked, asked_back, body, bound, chunked, error, failed, intent, paused, refusal, reuse,
-        round_ended, sub_run, succeeded,
+        asked, asked_back, body, bound, chunked, error, failed, intent, lost, overdue, paused,
+        refusal, reuse, round_ended, sub_run, succeeded,
     },
     people::inside,
     shape_of,
 };
 use crate::run::{Effect, Input, PauseKind, Rendered, Run, RunEvent};
-
-/// What happens to a step, whenever it is tried.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Fate {
-    /// One answer, no Task to follow.
-    Answers,
-    /// A Task, later its result.
-    Binds,
-    /// The first Message is refused for its context.
-    RefusesContext,
-    /// Refuses to send notifications, answers without them.
-    RefusesCallback,
-    /// So many attempts fail before one binds and completes; three is one too many.
-    FailsThenBinds(u32),
-    /// The first attempt's Task outlives its timeout and has to be canceled.
-    TimesOutOnce,
-    /// Asks so many questions before it completes.
-    Asks(u32),
-    /// Asks a person, who gives so many answers that do not fit before one that does.
-    AsksPerson(u32),
-    /// Asks a person, who never answers.
-    AsksPersonInVain,
-    /// Its agent asks, and nobody ever answers.
-    AsksInVain,
-    /// Is a run of another workflow, which may wait for somebody inside.
-    IsSubRun,
-    /// Asks so many questions back by direct Messages before it makes a Task.
-    AsksBack(u32),
-    /// Waits for authorization, then goes on by itself or is told.
-    WantsAuthorization,
-    /// So many rounds end before one is good enough; the first attempt of each fails.
-    Repeats(u32),
-    /// No round is good enough, of so many.
-    NeverConverges(u32),
-    /// Fails for good.
-    Fails,
-    /// Asks no agent.
-    Computes,
-    /// An equal step of another run has a result; its items do as the next fate says.
-    Reuses,
-    /// Its templates cannot be evaluated.
-    CannotRender,
-    /// `when` is false.
-    IsSkipped,
-}
-
-/// What happens to the run as a whole.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Scenario {
-    /// No step failure is fatal, nobody interferes.
-    Undisturbed,
-    /// This step fails the run if it is reached and fails.
-    StepIsFatal(usize),
-    /// Canceled after so many inputs.
-    CanceledAfter(usize),
-    /// Its timeout passes after so many inputs.
-    TimesOutAfter(usize),
-}
-
-/// What a step of a world is like.
-#[derive(Clone, Debug)]
-pub(super) struct Character {
-    /// A bit set over the earlier steps that it depends on.
-    pub(super) edges: u16,
-    pub(super) fate: Fate,
-    pub(super) on_error: OnError,
-    /// For how many items it runs, and how many of them at once.
-    pub(super) items: Option<(u32, usize)>,
-    /// How many of its dependencies it waits for, modulo as many as it has.
-    pub(super) join: Option<u32>,
-    pub(super) run_if: RunIf,
-    pub(super) cancel_rest: bool,
-}
-
-impl Character {
-    /// One that answers, fails or whatever at once, and waits for all that it depends on.
-    pub(super) fn plain(fate: Fate) -> Self {
-        Self {
-            edges: 0,
-            fate,
-            on_error: OnError::Fail,
-            items: None,
-            join: None,
-            run_if: RunIf::Succeeded,
-            cancel_rest: false,
-        }
-    }
-}
 
 #[derive(Clone, Debug)]
 pub(super) struct World {
@@ -113,6 +26,8 @@ pub(super) struct World {
     pub(super) scenario: Scenario,
     /// Whether the run waits for its turn before it starts.
     pub(super) is_queued: bool,
+    /// Whether no agent may get a Message twice.
+    pub(super) is_careful: bool,
 }
 
 impl World {
@@ -134,12 +49,19 @@ impl World {
             items: steps.iter().map(|step| step.items.map(|(count, _)| count)).collect(),
             scenario,
             is_queued: false,
+            is_careful: false,
         }
     }
 
     /// The same world in which the run has to wait for its turn.
     pub(super) fn queued(self) -> Self {
         Self { is_queued: true, ..self }
+    }
+
+    /// The same world in which no agent may get a Message twice.
+    pub(super) fn careful(self) -> Self {
+        let shape = self.shape.with(|step| step.effect = StepEffect::AtMostOnce);
+        Self { is_careful: true, shape: Arc::new(shape), ..self }
     }
 
     pub(super) fn of_shape(shape: Shape, fate: Fate) -> Self {
@@ -149,6 +71,7 @@ impl World {
             shape: Arc::new(shape),
             scenario: Scenario::Undisturbed,
             is_queued: false,
+            is_careful: false,
         }
     }
 
@@ -226,6 +149,8 @@ impl World {
             false => Input::Resumed { at: dice.now() },
         };
         journal.extend(run.step(opening));
+        let is_sent_again = run.wanted().iter().any(|it| matches!(it, Effect::Send(..)));
+        assert!(!self.is_careful || !is_sent_again, "nothing is sent twice unasked");
         let mut fed = 0usize;
         while run.outcome().is_none() {
             look(run, &journal);
@@ -248,7 +173,7 @@ impl World {
     /// Performs one wanted effect, chosen at random.
     fn work_off(&self, run: &Run, dice: &mut Dice) -> Input {
         let wanted: Vec<Effect> =
-            run.wanted().iter().filter(|effect| *effect != Effect::Deadline).take(64).collect();
+            run.wanted().iter().filter(|effect| self.is_due(run, *effect)).take(64).collect();
         let at = dice.now();
         if run.is_queued() {
             return Input::Admitted { at };
@@ -256,10 +181,19 @@ impl World {
         if let Some((step, _)) = run.pauses().next()
             && (wanted.is_empty() || dice.roll(4) == 0)
         {
-            return self.answer(run, step, at);
+            return self.answer(run, step, dice, at);
         }
         assert!(!wanted.is_empty(), "the run wants nothing and has not ended: {run:?}");
         self.perform(run, wanted[dice.roll(wanted.len())], dice, at)
+    }
+
+    /// Whether anything comes of an effect but time that passes.
+    fn is_due(&self, run: &Run, effect: Effect) -> bool {
+        match effect {
+            Effect::Deadline => false,
+            Effect::StepDeadline(at) => self.fate_at(run, at) == Fate::IsOverdue,
+            _ => true,
+        }
     }
 
     fn perform(&self, run: &Run, effect: Effect, dice: &mut Dice, at: Timestamp) -> Input {
@@ -282,6 +216,10 @@ impl World {
                 Input::CancelSettled { step, attempt, at, confirmed }
             }
             Effect::Conclude => Input::Concluded { at, outputs: Ok(body("outputs")) },
+            Effect::StepDeadline(index) => {
+                let deadline = run.step_deadline(index).expect("it has one, and has begun");
+                overdue(step(index), at.max(deadline))
+            }
             Effect::Deadline => unreachable!("filtered out by the caller"),
         }
     }
@@ -328,12 +266,21 @@ impl World {
                 attempt,
                 intent: intent(index, attempt, "send_without_callback"),
             },
-            Fate::FailsThenBinds(times) if attempt <= times => {
+            Fate::FailsThenBinds(times) if found.nth(attempt) <= times => {
                 failed(step, attempt, at, ErrorClass::Unavailable)
             }
-            Fate::Repeats(_) if found.nth_of_round(attempt) == 1 => {
+            Fate::Repeats(_) if found.nth(attempt) == 1 => {
                 failed(step, attempt, at, ErrorClass::Unavailable)
             }
+            Fate::FallsBack if found.candidate == 0 => {
+                let whys =
+                    [ErrorClass::Unavailable, ErrorClass::Rejected, ErrorClass::Unauthorized];
+                failed(step, attempt, at, whys[index.position() % whys.len()])
+            }
+            Fate::LosesAnswer if self.is_careful && at.as_millisecond() % 2 == 0 => {
+                lost(step, attempt, at)
+            }
+            Fate::IsOverdue => failed(step, attempt, at, ErrorClass::Timeout),
             Fate::Fails => failed(step, attempt, at, ErrorClass::Rejected),
             _ => bound(step, attempt),
         }
@@ -360,6 +307,12 @@ impl World {
             Fate::NeverConverges(rounds) => {
                 round_ended(step, attempt, at, found.rounds() + 1 == rounds)
             }
+            // Somebody has named the Task of a Message that was in doubt.
+            Fate::Fails => failed(step, attempt, at, ErrorClass::Rejected),
+            Fate::IsOverdue => failed(step, attempt, at, ErrorClass::Timeout),
+            Fate::FailsThenBinds(times) if found.nth(attempt) <= times => {
+                failed(step, attempt, at, ErrorClass::Unavailable)
+            }
             Fate::TimesOutOnce if attempt == 1 => failed(step, attempt, at, ErrorClass::Timeout),
             _ => succeeded(step, attempt, at),
         }
@@ -367,10 +320,10 @@ impl World {
 }
 
 /// A small generator: the schedule is a function of the seed.
-struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+    pub(super) fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
