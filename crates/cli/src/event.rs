@@ -473,6 +473,7 @@ mod tests {
             message_id: None,
             question: None,
             mismatch: None,
+            why: None,
             within: None,
         };
         for event in [
