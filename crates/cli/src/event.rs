@@ -444,6 +444,30 @@ mod tests {
         }
     }
 
+    /// What follows attempts.
+    fn of_turns() -> [RunEvent; 3] {
+        let (step, attempt, at) = (|| StepId::new("a"), 1, AT);
+        [
+            RunEvent::RoundEnded {
+                step: step(),
+                attempt,
+                round: 1,
+                at,
+                task: None,
+                result: body(),
+                next: NextRound::GiveUp { result: body(), error: error() },
+            },
+            RunEvent::OutcomeUnknown { step: step(), attempt, at, why: "crash".to_owned() },
+            RunEvent::OutcomeChosen {
+                step: step(),
+                attempt,
+                at,
+                chosen: Chosen::Failed { error: error(), next: Next::GiveUp { result: body() } },
+                said: Some(body()),
+            },
+        ]
+    }
+
     #[test]
     fn every_line_has_the_name_that_the_journal_gives_to_the_event_and_no_body() {
         let step = || StepId::new("a");
@@ -507,24 +531,10 @@ mod tests {
             RunEvent::CallsCounted { step: step(), attempt, calls: 2 },
             RunEvent::AnswerPassed { step: step(), attempt, at, said: Some(body()) },
             RunEvent::StepCompleted { step: step(), attempt, at, task: None, result: body() },
-            RunEvent::RoundEnded {
-                step: step(),
-                attempt,
-                round: 1,
-                at,
-                task: None,
-                result: body(),
-                next: NextRound::GiveUp { result: body(), error: error() },
-            },
-            RunEvent::OutcomeUnknown { step: step(), attempt, at, why: "crash".to_owned() },
-            RunEvent::OutcomeChosen {
-                step: step(),
-                attempt,
-                at,
-                chosen: Chosen::Failed { error: error(), next: Next::GiveUp { result: body() } },
-                said: Some(body()),
-            },
-        ] {
+        ]
+        .into_iter()
+        .chain(of_turns())
+        {
             let journal = serde_json::to_value(&event).expect("an event is JSON");
             let name = journal.as_object().and_then(|event| event.keys().next()).expect("a name");
             let line = told(&event);

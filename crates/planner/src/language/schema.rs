@@ -156,11 +156,7 @@ fn takes(of: &Type) -> Json {
             {"type": "string", "enum": ["all", "any"]},
             {"type": "integer", "minimum": 1, "maximum": 10_000},
         ]}),
-        Type::Items => json!({
-            "type": ["string", "array"],
-            "items": {"$ref": "#/$defs/expressions"},
-            "maxItems": MAX_ITEMS,
-        }),
+        Type::Items => items(),
         Type::Cron => literal(CRON),
         Type::TimeZone => name(),
         Type::Given => {
@@ -190,6 +186,12 @@ fn takes(of: &Type) -> Json {
 /// Values by name, any of which may hold expressions.
 fn values() -> Json {
     json!({"type": "object", "minProperties": 1, "allOf": [{"$ref": "#/$defs/expressions"}]})
+}
+
+/// An expression that gives a list, or the list itself.
+fn items() -> Json {
+    let item = json!({"$ref": "#/$defs/expressions"});
+    json!({"type": ["string", "array"], "items": item, "maxItems": MAX_ITEMS})
 }
 
 /// Agents, of which none is that of another step.
