@@ -99,6 +99,7 @@ mod tests {
             kind: PauseKind::Input,
             message_id: Some(message.to_owned()),
             question: None,
+            within: None,
             why: None,
             mismatch: None,
         };

@@ -1,12 +1,15 @@
 //! Starts, resumes and cancels runs; owns their drivers and the lease under which they write.
 
 mod admission;
+mod launching;
 mod opening;
 mod recovery;
 mod schedules;
+mod sub_runs;
 
 use std::{sync::Arc, time::Duration};
 
+use planner::Plan;
 use protocol::{outbound::Outbound, v1::Message};
 use registry::{Keyrings, Outcomes};
 use store::{AccountId, Lease, Owned, Seq, Store};
@@ -16,27 +19,28 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Callbacks, ExecutorError, Limits, ReplyError, RunId, Runs,
     answer::Mailbox,
-    driver::{Driver, Shared, Standing},
+    driver::{Driver, Shared},
     id::RunKey,
     once::{Once, forget},
     ownership::{Health, keep_lease},
     record::Opening,
     report::body_of,
-    run::{Header, Outcome, Run, Shape, StepId},
+    run::{Header, Outcome, StepId},
     seats::{RunLimits, Seat, Seats},
-    streamed::Streamed,
     supervise::{Drivers, Ended, Farewell, Handle, Idle, Supervised},
+    tally::{Tallies, Tally},
 };
 
 /// How long a lease lives without renewal: what a crash costs before another process may take over.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
-use self::opening::Held;
+pub(crate) use self::sub_runs::{NewSubRun, SubRuns};
 pub use self::{
     admission::{NewRun, Scheduled},
     opening::Exchange,
     schedules::Decided,
 };
+use self::{launching::Launching, opening::Held};
 
 /// Runs of one account to be driven by this process.
 ///
@@ -50,6 +54,7 @@ pub struct Executor {
     /// Runs that are ours and that nobody drives, after a failure of the store.
     idle: Arc<Idle>,
     seats: Arc<Seats>,
+    tallies: Arc<Tallies>,
     health: watch::Receiver<Health>,
     tasks: Arc<tokio::sync::Mutex<JoinSet<()>>>,
     stop: CancellationToken,
@@ -101,6 +106,7 @@ impl Executor {
             drivers: Arc::default(),
             idle: Arc::default(),
             seats: Seats::new(RunLimits::NONE),
+            tallies: Arc::default(),
             health,
             tasks: Arc::new(tokio::sync::Mutex::new(tasks)),
             stop,
@@ -209,6 +215,8 @@ impl Executor {
             relay: new.relay,
             key,
             scheduled_at,
+            parent: None,
+            cleans_up: None,
         });
         writes.extend(new.once.map(|once| once.put(account, &id)).transpose()?);
         writes.extend(new.scheduled.map(|it| it.decided.put(account, it.at)).transpose()?);
@@ -216,24 +224,19 @@ impl Executor {
             Seq(0) => Held::new(self, &id),
             _ => self.hold(&id).await?,
         };
-        let owned = held.owned.clone();
-        let run = self.supervised(&id, owned.clone(), seat);
-        let standing = Standing {
+        self.launch_new(Launching {
+            held,
+            seat,
             id: id.clone(),
-            owned,
-            run: Run::new(Arc::new(Shape::of(&new.plan))),
             plan: new.plan,
             seq: opening.seq,
             contexts,
-            streamed: Streamed::default(),
-            cancel: run.cancel.clone(),
-            mailbox: run.mailbox.clone(),
-            seat: Arc::clone(&run.seat),
-        };
-        let mut driver = Driver::new(Arc::clone(&self.shared), standing);
-        let opened = driver.open(header, writes, Arc::new(new.inputs), new.start.into()).await;
-        held.settle(opened, false)?;
-        self.launch(run, driver).await;
+            header,
+            writes,
+            inputs: new.inputs,
+            start: new.start,
+        })
+        .await?;
         if let Some(displaced) = displaced {
             displaced.confirm();
         }
@@ -354,10 +357,21 @@ impl Executor {
         RunKey { account: self.shared.account.clone(), id: id.clone() }
     }
 
-    fn supervised(&self, id: &RunId, owned: Owned, seat: Arc<Seat>) -> Supervised {
+    fn supervised(
+        &self,
+        id: &RunId,
+        owned: Owned,
+        seat: Arc<Seat>,
+        plan: &Plan,
+        above: Option<&RunId>,
+    ) -> Supervised {
         let shared = Arc::clone(&self.shared);
-        let (cancel, mailbox) = (seat.cancel().clone(), Mailbox::default());
-        Supervised { shared, id: id.clone(), owned, cancel, mailbox, seat }
+        let limit = plan.workflow.budget.as_ref().map_or(u64::MAX, |budget| budget.calls);
+        let above = above.map(|above| self.key(above));
+        let tally = Tally::of(&self.tallies, &self.key(id), limit, above.as_ref());
+        let (cancel, mailbox, sub_runs) =
+            (seat.cancel().clone(), Mailbox::default(), self.sub_runs());
+        Supervised { shared, id: id.clone(), owned, cancel, mailbox, seat, sub_runs, tally }
     }
 
     async fn launch(&self, run: Supervised, driver: Driver) {
@@ -370,6 +384,7 @@ impl Executor {
             drivers: Arc::clone(&self.drivers),
             idle: Arc::clone(&self.idle),
             owned: run.owned.clone(),
+            tallies: Arc::clone(&self.tallies),
             is_ours: true,
         };
         let mut tasks = self.tasks.lock().await;

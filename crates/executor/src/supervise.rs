@@ -18,9 +18,11 @@ use crate::{
     ExecutorError, RunId, Runs,
     answer::Mailbox,
     driver::{Driver, Shared, Standing},
+    executor::SubRuns,
     id::RunKey,
     run::Outcome,
     seats::Seat,
+    tally::{Tallies, Tally},
 };
 
 /// How often in a row a run is taken up again after a failure of the store.
@@ -63,6 +65,8 @@ pub(crate) struct Supervised {
     pub(crate) cancel: CancellationToken,
     pub(crate) mailbox: Mailbox,
     pub(crate) seat: Arc<Seat>,
+    pub(crate) sub_runs: Arc<dyn SubRuns>,
+    pub(crate) tally: Arc<Tally>,
 }
 
 /// What is left behind when the task of a run ends, however it ends.
@@ -71,6 +75,7 @@ pub(crate) struct Farewell {
     pub(crate) drivers: Arc<Drivers>,
     pub(crate) idle: Arc<Idle>,
     pub(crate) owned: Owned,
+    pub(crate) tallies: Arc<Tallies>,
     /// Whether it is still ours to drive.
     pub(crate) is_ours: bool,
 }
@@ -79,6 +84,8 @@ impl Drop for Farewell {
     fn drop(&mut self) {
         if self.is_ours {
             self.idle.insert(self.key.clone(), self.owned.clone());
+        } else {
+            self.tallies.remove(&self.key);
         }
         self.drivers.remove(&self.key);
     }
@@ -163,6 +170,8 @@ impl Supervised {
                 mailbox: self.mailbox.clone(),
                 seat: Arc::clone(&self.seat),
                 cancel: self.cancel.clone(),
+                sub_runs: Some(Arc::clone(&self.sub_runs)),
+                tally: Arc::clone(&self.tally),
             },
         );
         driver.resume().await?;

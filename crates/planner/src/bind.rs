@@ -20,6 +20,7 @@ use registry::{Agent, Curation, Index, Tier};
 
 use crate::criteria::{Criteria, Preference};
 use crate::dag;
+use crate::link::SubWorkflow;
 use crate::plan::{Binding, Lost, Plan};
 use crate::references::{nearest_ancestors, take_named};
 use crate::step::{Selector, Step};
@@ -33,7 +34,7 @@ mod locked;
 use candidates::candidates;
 pub use locked::lock;
 
-/// Binds every step of a workflow to an agent.
+/// Binds every step of a workflow to an agent, and those of the workflows that it uses.
 ///
 /// `fetched` holds the agents of [`Workflow::urls`] by their URL.
 ///
@@ -44,15 +45,47 @@ pub fn bind(
     index: &Index,
     fetched: &BTreeMap<String, Agent>,
 ) -> Result<Plan, Vec<Diagnostic>> {
-    let steps = workflow.steps.len();
-    let (dependencies, dependents) = dag::neighbours(steps, &workflow.edges);
-    let order = dag::order(steps, &workflow.edges).expect("a checked workflow has no cycle");
+    let mut plan = bind_one(Arc::clone(&workflow), index, fetched)?;
+    let mut problems: Vec<Diagnostic> = workflow
+        .subs()
+        .filter(|sub| !workflow.uses.contains_key(&sub.name))
+        .map(|sub| not_found(sub))
+        .collect();
+    for (name, child) in &workflow.uses {
+        match bind_one(Arc::clone(child), index, fetched) {
+            Ok(child) => {
+                let warnings = child.warnings.iter().map(|it| it.inside(&workflow, name));
+                plan.warnings.extend(warnings);
+                plan.children.insert(name.clone(), Arc::new(child));
+            }
+            Err(found) => problems.extend(found.iter().map(|it| it.inside(&workflow, name))),
+        }
+    }
+    if problems.is_empty() { Ok(plan) } else { Err(problems) }
+}
+
+/// Binds one workflow by itself.
+fn bind_one(
+    workflow: Arc<Workflow>,
+    index: &Index,
+    fetched: &BTreeMap<String, Agent>,
+) -> Result<Plan, Vec<Diagnostic>> {
+    let of_run = workflow.steps.len();
+    let (dependencies, dependents) = dag::neighbours(of_run, &workflow.edges);
+    let edges = [&workflow.edges[..], &workflow.clean_up.edges].concat();
+    let order = dag::order(workflow.all_steps().count(), &edges);
+    let mut order = order.expect("a checked workflow has no cycle");
+    // Those of the run have ended before: what comes in the end may be `same_as` one of them.
+    order.sort_by_key(|step| *step >= of_run);
     let mut binder = Binder::new(&workflow, index, fetched);
     // `same_as` is an edge, so the step it names is bound before.
     for step in &order {
         binder.bind(*step);
     }
-    let Bound { bindings, fallbacks, mut warnings } = binder.finish()?;
+    let Bound { mut bindings, mut fallbacks, mut warnings } = binder.finish()?;
+    let clean_up_bindings = bindings.split_off(of_run);
+    fallbacks.truncate(of_run);
+    order.truncate(of_run);
     let served_by: Vec<Option<(&str, &str)>> = bindings
         .iter()
         .map(|it| it.as_ref().map(|it| (it.agent.as_str(), it.interface.tenant.as_str())))
@@ -62,7 +95,42 @@ pub fn bind(
         references.clear();
     }
     warnings.extend(take_named(&workflow, &served_by, &mut references));
-    Ok(Plan { workflow, dependencies, dependents, bindings, fallbacks, references, warnings })
+    let children = BTreeMap::new();
+    let stages = Vec::new();
+    Ok(Plan {
+        workflow,
+        dependencies,
+        dependents,
+        bindings,
+        fallbacks,
+        references,
+        stages,
+        clean_up_bindings,
+        children,
+        warnings,
+    })
+}
+
+/// A step of a workflow that nobody has looked for.
+fn not_found(sub: &SubWorkflow) -> Diagnostic {
+    let message = format!("there is no workflow `{}`", sub.name);
+    let problem = Diagnostic::error("workflow::unknown-workflow", message).at(sub.span, "");
+    problem.help("workflows are found by the `name` in the files of the same folder")
+}
+
+/// What is said of a workflow that another one uses, in the file of that one.
+trait Inside {
+    fn inside(&self, workflow: &Workflow, name: &str) -> Diagnostic;
+}
+
+impl Inside for Diagnostic {
+    fn inside(&self, workflow: &Workflow, name: &str) -> Diagnostic {
+        let step = workflow.subs().find(|sub| sub.name == name).or_else(|| workflow.subs().next());
+        let span = step.map(|sub| sub.span).unwrap_or_default();
+        let message = format!("workflow `{name}`: {}", self.message);
+        let labels = Vec::new();
+        Diagnostic { message, labels, ..self.clone() }.at(span, "")
+    }
 }
 
 /// What a selector came to; steps with the same selector share it.
@@ -111,8 +179,8 @@ impl<'a> Binder<'a> {
             inline: Vec::new(),
             fetched,
             choices: HashMap::new(),
-            bindings: vec![None; workflow.steps.len()],
-            fallbacks: vec![Vec::new(); workflow.steps.len()],
+            bindings: vec![None; workflow.all_steps().count()],
+            fallbacks: vec![Vec::new(); workflow.all_steps().count()],
             problems: Vec::new(),
             warnings: Vec::new(),
         };
@@ -145,7 +213,7 @@ impl<'a> Binder<'a> {
 
     fn bind(&mut self, step: usize) {
         let workflow = self.workflow;
-        let step_of_file = &workflow.steps[step];
+        let step_of_file = workflow.step_at(step);
         let Some(selector) = &step_of_file.selector else { return };
         let asking = Asking::of(step_of_file);
         self.bindings[step] = self.select(&asking, selector, &[]);
@@ -164,7 +232,7 @@ impl<'a> Binder<'a> {
 
     /// All agents that a step, as far as it is bound, may be served by.
     fn may_serve(&self, step: usize) -> Vec<Binding> {
-        let first = match &self.workflow.steps[step].selector {
+        let first = match &self.workflow.step_at(step).selector {
             Some(Selector::SameAs(other)) => self.may_serve(*other),
             _ => self.bindings[step].iter().cloned().collect(),
         };

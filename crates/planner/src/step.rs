@@ -6,8 +6,11 @@ use std::time::Duration;
 use document::Span;
 use serde::{Deserialize, Serialize};
 
+use crate::ask::{Ask, DEFAULT_PAUSE_TIMEOUT};
+use crate::clean_up::{Undo, Undoes};
 use crate::criteria::Criteria;
 use crate::expression::Expression;
+use crate::link::SubWorkflow;
 use crate::reuse::Cache;
 use crate::schema::Schema;
 use crate::template::{PartTemplate, Template};
@@ -19,7 +22,7 @@ pub struct Step {
     pub id: String,
     /// Where its id stands in the file.
     pub span: Span,
-    /// Which agent serves it; absent for a step that computes values.
+    /// Which agent serves it; absent for a step that asks no agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<Selector>,
     /// Where the selector stands in the file.
@@ -27,6 +30,18 @@ pub struct Step {
     /// The values that it computes instead of asking an agent: a mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<Template>,
+    /// What it asks a person instead of asking an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<Ask>,
+    /// The workflow that it is a run of instead of asking an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<SubWorkflow>,
+    /// What undoes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Undo>,
+    /// What it undoes: the step is one of a clean-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<Undoes>,
     /// What is made of the result of each successful attempt, by name: a mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Template>,
@@ -63,6 +78,9 @@ pub struct Step {
     pub retry: Retry,
     /// How long one attempt may take.
     pub timeout: Duration,
+    /// How long a pause may last.
+    #[serde(default = "default_pause")]
+    pub pause_timeout: Duration,
     /// Who is tried when its agent cannot do it, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<Fallback>,
@@ -75,6 +93,11 @@ pub struct Step {
     /// How often its agent is asked again, and until when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
+}
+
+/// What holds in plans that were made before there was the field.
+fn default_pause() -> Duration {
+    DEFAULT_PAUSE_TIMEOUT
 }
 
 /// Says what goes along with a step's Message, and what is asked of the answer.

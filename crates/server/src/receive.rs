@@ -181,7 +181,7 @@ impl Receiver {
     }
 
     /// Answers the pause that the Message is addressed to, else the only one. Where that is not clear, nothing is
-    /// kept, and the status of the Task says what there is to answer.
+    /// kept, and the status of the Task says what there is to answer; so it does where the answer does not fit.
     async fn reply(&self, id: &RunId, received: Received<'_>) -> Result<RunId, NotTaken> {
         let Received { message, once, executor, .. } = received;
         let step = match message.metadata(metadata::STEP) {
@@ -196,9 +196,9 @@ impl Receiver {
         };
         match drive::reply(executor, id, step, message, once).await {
             Ok(_)
-            | Err(ExecutorError::Reply(ReplyError::Ambiguous { .. } | ReplyError::Repeated)) => {
-                Ok(id.clone())
-            }
+            | Err(ExecutorError::Reply(
+                ReplyError::Ambiguous { .. } | ReplyError::Repeated | ReplyError::Unfit { .. },
+            )) => Ok(id.clone()),
             Err(error) => Err(error.into()),
         }
     }

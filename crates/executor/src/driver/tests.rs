@@ -39,6 +39,8 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         cancel: CancellationToken::new(),
         mailbox: Mailbox::default(),
         seat: Seats::new(RunLimits::NONE).take_up(&id, Timestamp::UNIX_EPOCH, false, None),
+        sub_runs: None,
+        tally: Arc::default(),
     };
     let outbound = Outbound::new(Policy::loopback()).unwrap();
     let (limits, interfaces) = (Limits::default(), Arc::default());
@@ -70,6 +72,8 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         relay: false,
         key: None,
         scheduled_at: None,
+        parent: None,
+        cleans_up: None,
     };
     driver.open(Box::new(header), Vec::new(), Arc::default(), Arc::from([])).await.unwrap();
     (folder, driver)

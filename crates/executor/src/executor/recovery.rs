@@ -3,7 +3,7 @@
 use store::{Claim, Owned};
 
 use super::Executor;
-use crate::{ExecutorError, RunId};
+use crate::{ExecutorError, RunId, run::Header};
 
 /// Runs claimed at once after a restart.
 const CLAIMED_AT_ONCE: usize = 64;
@@ -61,14 +61,20 @@ impl Executor {
         }
         let recorded = self.runs().read(id).await?;
         if recorded.run.outcome().is_some() {
-            return Ok(());
+            return self.resume_clean_up(id).await;
         }
         let owned = match self.idle.remove(&key) {
             Some((_, owned)) => owned,
             None => self.claim(id).await?,
         };
-        let seat = self.take_up(id, &recorded.plan.workflow, &recorded.run);
-        let run = self.supervised(id, owned, seat);
+        let above = recorded.run.header().and_then(|header| header.parent.as_ref());
+        let above = above.map(|above| above.run.clone());
+        let is_listed = recorded.run.header().is_none_or(Header::is_listed);
+        let seat = match is_listed {
+            false => Self::seat_of_sub_run(id),
+            true => self.take_up(id, &recorded.plan.workflow, &recorded.run),
+        };
+        let run = self.supervised(id, owned, seat, &recorded.plan, above.as_ref());
         match run.revive().await {
             Ok(driver) => {
                 self.launch(run, driver).await;
@@ -80,6 +86,31 @@ impl Executor {
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// Takes up what is left to be done after a run that has ended.
+    async fn resume_clean_up(&self, id: &RunId) -> Result<(), ExecutorError> {
+        let clean_up = id.of_clean_up();
+        match self.runs().read(&clean_up).await {
+            Ok(recorded) if recorded.run.outcome().is_none() => {
+                Box::pin(self.resume(&clean_up)).await
+            }
+            Ok(_) | Err(ExecutorError::UnknownRun { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until what is done after a run that was driven here is done; at once when there is nothing. Cancel safe.
+    ///
+    /// # Errors
+    /// When its driver stops before.
+    pub async fn cleaned_up(&self, id: &RunId) -> Result<(), ExecutorError> {
+        // Its driver hands over before it ends.
+        self.finished(id).await?;
+        match self.finished(&id.of_clean_up()).await {
+            Ok(_) | Err(ExecutorError::UnknownRun { .. }) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 

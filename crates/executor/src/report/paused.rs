@@ -25,7 +25,7 @@ impl Reporter {
         };
         let context =
             ContextSeen { agent: intent.agent.clone(), context_id: task.context_id.clone() };
-        let pause = Pause { kind, message_id, question, mismatch: None, why: None };
+        let pause = Pause { kind, message_id, question, mismatch: None, why: None, within: None };
         let report = Report::of(self.input_paused(Some(task), pause));
         Ok(Report { blobs, context: Some(context), ..report })
     }
@@ -43,6 +43,7 @@ impl Reporter {
             message_id: Some(message.message_id.clone()),
             question: Some(body_of(&self.account, message, &mut blobs)?),
             mismatch: Some(clip(mismatch)),
+            within: None,
             why: None,
         };
         Ok(Report { blobs, ..Report::of(self.input_paused(task, pause)) })

@@ -110,7 +110,8 @@ impl Run {
         };
         let why = Some(why.to_owned());
         let (message_id, question, mismatch) = (None, None, None);
-        let pause = Pause { kind: PauseKind::Outcome, message_id, question, mismatch, why };
+        let pause =
+            Pause { kind: PauseKind::Outcome, message_id, question, mismatch, why, within: None };
         self.set_phase(index, Phase::Unknown { flight, task, pause, since });
     }
 

@@ -3,38 +3,20 @@
 mod about;
 mod bodies;
 
-use std::{borrow::Borrow, fmt, sync::Arc};
+use std::sync::Arc;
 
 use jiff::Timestamp;
-use planner::StepError;
+use planner::{StepError, StepState};
 use protocol::v1::TaskState;
 use serde::{Deserialize, Serialize};
 
-use super::content::{
-    Chosen, Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask, Reuse,
-    SkipReason,
+use super::{
+    Chosen, Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, Refusal,
+    RemoteTask, Reuse, SkipReason, StepId,
 };
-use super::refusal::Refusal;
 use crate::body::Body;
 
 pub(crate) use self::bodies::name_blob;
-
-/// A step's name as the workflow file has it, or that of an item of a step: `STEP[N]`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct StepId(pub(crate) Arc<str>);
-
-impl Borrow<str> for StepId {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for StepId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// One entry of a run's journal. Changing a variant means a new journal version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -116,6 +98,51 @@ pub enum RunEvent {
         /// How many of them have failed; then the step has.
         failed: u32,
     },
+    /// The step has ended in the run that this one cleans up after.
+    StepTaken {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// How.
+        state: StepState,
+        /// A [`planner::StepResult`], where somebody reads it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Body>,
+    },
+    /// The step asks a person.
+    StepAsked {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// What it asks.
+        pause: Pause,
+    },
+    /// An answer that does not fit; the question stands.
+    StepAskedAgain {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// The Message of whoever answered: ProtoJSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Body>,
+        /// What it asks, with what is wrong with the answer.
+        pause: Pause,
+    },
+    /// An answer that fits: it is the result of the step.
+    StepAnswered {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// The Message of whoever answered: ProtoJSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Body>,
+        /// A [`planner::StepResult`].
+        result: Body,
+    },
     /// INTENT: this Message is about to be sent, perhaps more than once, always the same bytes.
     AttemptStarted {
         /// Which step.
@@ -154,8 +181,28 @@ pub enum RunEvent {
         /// Where to find it again.
         task: RemoteTask,
     },
-    /// A piece of an artifact that is an output of the run as it is. Only what is told of the run depends on
-    /// it; those who follow put the pieces together.
+    /// A sub-run has ended, and its Messages count as those of this run.
+    CallsCounted {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// How many it and those inside of it have sent.
+        calls: u64,
+    },
+    /// An answer for a step of a sub-run, which takes it itself: kept for the history of the Task.
+    AnswerPassed {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+        /// The Message of whoever answered: ProtoJSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Body>,
+    },
+    /// A piece of an artifact that is an output of the run as it is. Only what is told of the run depends on it.
     ArtifactChunked {
         /// Which step.
         step: StepId,
@@ -285,8 +332,7 @@ pub enum RunEvent {
         attempt: u32,
         /// When.
         at: Timestamp,
-        /// The Task that it came from; absent for a direct Message. An attempt that is answered at once is
-        /// never bound, so this is where later references find it.
+        /// The Task that it came from, for later references; absent for a direct Message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<RemoteTask>,
         /// A [`planner::StepResult`].

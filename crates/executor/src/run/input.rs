@@ -45,6 +45,48 @@ pub enum Input {
         /// What came of it.
         rendered: Rendered,
     },
+    /// Somebody answers a step that asks.
+    Replied {
+        /// Which step.
+        step: StepId,
+        /// Now.
+        at: Timestamp,
+        /// The Message of whoever answered, as it came.
+        said: Option<Body>,
+        /// What it is worth.
+        reply: Reply,
+    },
+    /// A pause has lasted as long as it may.
+    Expired {
+        /// Which step.
+        step: StepId,
+        /// Now.
+        at: Timestamp,
+        /// What then fails the step.
+        error: StepError,
+        /// The [`planner::StepResult`] to keep then.
+        result: Body,
+    },
+    /// A sub-run has ended, and has sent so many Messages.
+    Counted {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// How many.
+        calls: u64,
+    },
+    /// Somebody answers a step of a sub-run.
+    PassedDown {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// Now.
+        at: Timestamp,
+        /// The Message of whoever answered, as it came.
+        said: Option<Body>,
+    },
     /// The agent answered with a Task that is still going on.
     Bound {
         /// Which step.
@@ -258,6 +300,10 @@ impl Input {
     pub(crate) fn step(&self) -> Option<&StepId> {
         match self {
             Self::Rendered { step, .. }
+            | Self::Replied { step, .. }
+            | Self::Expired { step, .. }
+            | Self::Counted { step, .. }
+            | Self::PassedDown { step, .. }
             | Self::Bound { step, .. }
             | Self::Chunked { step, .. }
             | Self::Reported { step, .. }
@@ -303,6 +349,11 @@ pub enum Rendered {
         /// How many there are.
         count: u32,
     },
+    /// The step asks a person.
+    Ask {
+        /// What.
+        pause: Pause,
+    },
     /// The step computes this and asks no agent.
     Computed {
         /// A [`planner::StepResult`].
@@ -321,6 +372,21 @@ pub enum Rendered {
         error: StepError,
         /// The [`planner::StepResult`] to keep should this be final.
         result: Body,
+    },
+}
+
+/// What an answer to a step that asks is worth.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// It fits.
+    Fits {
+        /// A [`planner::StepResult`].
+        result: Body,
+    },
+    /// It does not.
+    Misfits {
+        /// What is asked, with what is wrong with the answer.
+        pause: Pause,
     },
 }
 

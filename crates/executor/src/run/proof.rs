@@ -2,7 +2,9 @@
 
 mod character;
 mod facts;
+mod opening;
 mod oracle;
+mod people;
 mod world;
 
 use std::{
@@ -113,6 +115,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
             RunEvent::StepCompleted { step, .. }
             | RunEvent::StepSkipped { step, .. }
             | RunEvent::StepGathered { step, .. }
+            | RunEvent::StepAnswered { step, .. }
             | RunEvent::StepComputed { step, .. }
             | RunEvent::StepReused { step, .. }
             | RunEvent::StepFailed { step, .. } => {
@@ -227,6 +230,10 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => (1u32..4).prop_map(Fate::Asks),
         1 => (1u32..4).prop_map(Fate::AsksBack),
         1 => Just(Fate::WantsAuthorization),
+        1 => (0u32..3).prop_map(Fate::AsksPerson),
+        1 => Just(Fate::AsksPersonInVain),
+        1 => Just(Fate::AsksInVain),
+        2 => Just(Fate::IsSubRun),
         1 => (1u32..5).prop_map(Fate::Repeats),
         1 => (1u32..4).prop_map(Fate::NeverConverges),
         1 => Just(Fate::FallsBack),
@@ -277,6 +284,7 @@ fn shape_of(dependencies: &[Vec<u32>], steps: &[Character], parallel: usize) -> 
                 on: [ErrorClass::Unavailable, ErrorClass::Timeout].into(),
             },
             timeout: Duration::from_mins(5),
+            pause_timeout: Duration::from_hours(24),
             deadline: (step.fate == Fate::IsOverdue && step.items.is_none())
                 .then_some(Duration::from_mins(10)),
             fallbacks: 1,
@@ -369,6 +377,42 @@ fn a_chunk_costs_the_core_nothing_and_only_the_attempt_that_goes_on_has_any() {
     assert_eq!((run.work, run.wanted().touched()), before);
     run.step(Input::CancelRequested { at: seconds(3) });
     assert!(run.step(chunk(1)).is_empty(), "nobody wants it any more");
+}
+
+/// A clean-up of two steps of a run that have ended, and what is done then in three stages.
+fn cleaning_up() -> (World, Vec<RunEvent>) {
+    let step = |at: u32| StepShape { id: StepId::new(&format!("s{at}")), ..template() };
+    let mut shape = Shape::new((0..7).map(step).collect(), 2, Duration::from_mins(30));
+    shape.stages = vec![0, 0, 2, 2, 3, 1, 1];
+    let world = World::of_shape(shape, Fate::Binds);
+    let Input::Start { at, header } = world.start() else { panic!("it starts at once") };
+    let taken = |step: &str| RunEvent::StepTaken {
+        step: StepId::new(step),
+        at,
+        state: StepState::Failed,
+        result: None,
+    };
+    (world, vec![RunEvent::RunStarted { at, header }, taken("s0"), taken("s1")])
+}
+
+#[test]
+fn stages_follow_each_other_wherever_the_journal_is_cut() {
+    let (world, opening) = cleaning_up();
+    for seed in 0..20 {
+        let (run, journal) = world.run_from(&opening, seed);
+        for cut in opening.len()..journal.len() {
+            let (_, whole) = world.run_from(&journal[..cut], seed ^ cut as u64);
+            let stages = |event: &RunEvent| match event {
+                RunEvent::AttemptStarted { step, .. } | RunEvent::StepCompleted { step, .. } => {
+                    run.find(step).map(|at| run.shape().stages[at.position()])
+                }
+                _ => None,
+            };
+            let order: Vec<u32> = whole.iter().filter_map(stages).collect();
+            assert!(order.is_sorted(), "{order:?}");
+            assert_eq!(order.len(), 10, "five steps, each begun and completed once");
+        }
+    }
 }
 
 /// A run of one step that has been paused since an instant.

@@ -174,6 +174,10 @@ fn takes(of: &Type) -> Json {
             "minItems": 1,
         }),
         Type::NameOrMapping(place) => json!({"anyOf": [name(), reference(*place)]}),
+        Type::Question => json!({"type": "string", "pattern": r"\S"}),
+        Type::With => {
+            json!({"type": ["object", "null"], "allOf": [{"$ref": "#/$defs/expressions"}]})
+        }
         Type::NamesOrMappings(place) => names_or_mappings(*place),
         Type::Keyword(of) => keyword(*of),
     }
@@ -300,13 +304,12 @@ fn gates() -> Json {
         |key: &str, value: Json| json!({"required": [key], "properties": {key: {"const": value}}});
     json!({
         "dependentRequired": {"concurrency": ["for_each"]},
-        // Somebody is asked, or something is computed without anybody.
+        // An agent is asked, or a person, or another workflow is run, or something is computed without anybody.
         "oneOf": [
-            {"required": ["agent"], "properties": {"set": false}},
-            {
-                "required": ["set"],
-                "properties": {"agent": false, "message": false, "retry": false, "timeout": false, "outputs": false, "expect": false, "repeat": false, "accept": false, "metadata": false, "references": false, "push": false, "cache": false, "fallback": false, "deadline": false, "effect": false},
-            },
+            only("agent", &["workflow", "ask", "set", "schema", "with"]),
+            only("workflow", &[&["agent", "ask", "set", "schema", "message"][..], &OF_AGENTS].concat()),
+            only("ask", &[&["agent", "workflow", "set", "with", "message", "retry", "timeout", "outputs"][..], &OF_AGENTS].concat()),
+            only("set", &[&["agent", "workflow", "ask", "with", "schema", "pause_timeout", "message", "retry", "timeout", "outputs"][..], &OF_AGENTS].concat()),
         ],
         "allOf": [
             {
@@ -319,6 +322,28 @@ fn gates() -> Json {
             },
         ],
     })
+}
+
+/// What is asked of agents alone.
+const OF_AGENTS: [&str; 11] = [
+    "expect",
+    "repeat",
+    "accept",
+    "metadata",
+    "references",
+    "push",
+    "cache",
+    "undo",
+    "fallback",
+    "deadline",
+    "effect",
+];
+
+/// A step that has this, and none of those.
+fn only(key: &str, without: &[&str]) -> Json {
+    let without: Map<String, Json> =
+        without.iter().map(|key| ((*key).to_owned(), json!(false))).collect();
+    json!({"required": [key], "properties": without})
 }
 
 /// A schema within that of an input: the same keywords, and others.
