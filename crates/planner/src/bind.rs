@@ -8,7 +8,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,19 +19,22 @@ use registry::{Agent, Curation, Index, Tier};
 
 use crate::criteria::{Criteria, Preference};
 use crate::dag;
-use crate::link::SubWorkflow;
 use crate::plan::{Binding, Lost, Plan};
 use crate::references::{nearest_ancestors, take_named};
-use crate::step::{Selector, Step};
+use crate::step::Selector;
 use crate::workflow::Workflow;
 
 mod answers;
+mod asking;
 mod candidates;
 mod explain;
 mod locked;
+mod uses;
 
+use asking::{Asking, OTHER};
 use candidates::candidates;
 pub use locked::lock;
+use uses::{Inside as _, not_found};
 
 /// Binds every step of a workflow to an agent, and those of the workflows that it uses.
 ///
@@ -45,11 +47,12 @@ pub fn bind(
     index: &Index,
     fetched: &BTreeMap<String, Agent>,
 ) -> Result<Plan, Vec<Diagnostic>> {
-    let mut plan = bind_one(Arc::clone(&workflow), index, fetched)?;
+    let mut plan = bind_one(workflow, index, fetched)?;
+    let workflow = Arc::clone(&plan.workflow);
     let mut problems: Vec<Diagnostic> = workflow
         .subs()
         .filter(|sub| !workflow.uses.contains_key(&sub.name))
-        .map(|sub| not_found(sub))
+        .map(not_found)
         .collect();
     for (name, child) in &workflow.uses {
         match bind_one(Arc::clone(child), index, fetched) {
@@ -109,28 +112,6 @@ fn bind_one(
         children,
         warnings,
     })
-}
-
-/// A step of a workflow that nobody has looked for.
-fn not_found(sub: &SubWorkflow) -> Diagnostic {
-    let message = format!("there is no workflow `{}`", sub.name);
-    let problem = Diagnostic::error("workflow::unknown-workflow", message).at(sub.span, "");
-    problem.help("workflows are found by the `name` in the files of the same folder")
-}
-
-/// What is said of a workflow that another one uses, in the file of that one.
-trait Inside {
-    fn inside(&self, workflow: &Workflow, name: &str) -> Diagnostic;
-}
-
-impl Inside for Diagnostic {
-    fn inside(&self, workflow: &Workflow, name: &str) -> Diagnostic {
-        let step = workflow.subs().find(|sub| sub.name == name).or_else(|| workflow.subs().next());
-        let span = step.map(|sub| sub.span).unwrap_or_default();
-        let message = format!("workflow `{name}`: {}", self.message);
-        let labels = Vec::new();
-        Diagnostic { message, labels, ..self.clone() }.at(span, "")
-    }
 }
 
 /// What a selector came to; steps with the same selector share it.
@@ -370,33 +351,6 @@ impl<'a> Binder<'a> {
             fallbacks.clear();
         }
         Ok(Bound { bindings, fallbacks, warnings: self.warnings })
-    }
-}
-
-/// What to do about an agent that is tried before.
-const OTHER: &str = "name another agent, or take this one out of `fallback`";
-
-/// Whom an agent is looked for.
-#[derive(Clone, Copy)]
-struct Asking<'a> {
-    step: &'a Step,
-    /// Which of its fallbacks; 0 for the agent that is tried first.
-    nth: usize,
-    span: Span,
-}
-
-impl<'a> Asking<'a> {
-    fn of(step: &'a Step) -> Self {
-        Self { step, nth: 0, span: step.selector_span }
-    }
-}
-
-impl fmt::Display for Asking<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.nth {
-            0 => write!(f, "step `{}`", self.step.id),
-            nth => write!(f, "fallback {nth} of step `{}`", self.step.id),
-        }
     }
 }
 

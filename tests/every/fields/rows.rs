@@ -38,7 +38,7 @@ examples: [An example]
 steps: {a: {agent: it}}
 ";
 
-pub(super) static ROWS: [Row; 71] = [
+pub(super) static ROWS: [Row; 74] = [
     Row {
         field: "workflow.convoke",
         act: Act::Plan,

@@ -133,10 +133,8 @@ fn takes(of: &Type) -> Json {
         Type::Steps => list(&json!({"type": "string", "pattern": STEP_ID})),
         Type::FileInput => or_expression(STEP_ID),
         Type::Artifacts => json!({"type": "string", "pattern": ARTIFACTS}),
-        Type::Integer(least, most) => {
-            json!({"type": "integer", "minimum": least, "maximum": most})
-        }
-        Type::Number(least, most) => json!({"type": "number", "minimum": least, "maximum": most}),
+        Type::Integer(least, most) => number_between("integer", &json!(least), &json!(most)),
+        Type::Number(least, most) => number_between("number", &json!(least), &json!(most)),
         Type::Duration => json!({"$ref": "#/$defs/duration"}),
         Type::Expression => json!({"type": ["string", "boolean"]}),
         Type::TemplateUrl => or_expression(URL),
@@ -181,6 +179,10 @@ fn takes(of: &Type) -> Json {
         Type::NamesOrMappings(place) => names_or_mappings(*place),
         Type::Keyword(of) => keyword(*of),
     }
+}
+
+fn number_between(kind: &str, least: &Json, most: &Json) -> Json {
+    json!({"type": kind, "minimum": least, "maximum": most})
 }
 
 /// Values by name, any of which may hold expressions.

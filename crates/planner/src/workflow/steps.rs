@@ -11,6 +11,7 @@ use crate::ask::DEFAULT_PAUSE_TIMEOUT;
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
 use crate::language::Place;
 use crate::step::{OnError, Retry, Step, StepEffect};
+use crate::template::PartTemplate;
 
 /// A run has clocks of its own: only what its step itself says holds beside them.
 fn own_clocks(fields: Fields<'_>, policy: &mut Defaults) {
@@ -111,22 +112,15 @@ impl<'n> Checker<'_, 'n> {
         self.check_id(entry);
         let what = format!("step `{}`", entry.key);
         let fields = self.decoder.fields(&entry.value, &what, Place::Step);
-        let mut policy = Defaults { retry: defaults.retry.clone(), ..*defaults };
-        self.policy(fields, &what, &mut policy);
-        if fields.get("workflow").is_some() {
-            own_clocks(fields, &mut policy);
-        }
+        let policy = self.own_policy(fields, &what, defaults);
         let mut reads = Vec::new();
         let needs = self.needs(index, fields, &what, edges);
         let when = fields.get("when").and_then(|node| self.bare(node, "when", &mut reads));
         let cache = self.cache(fields, &what, &mut reads);
         let for_each = self.for_each(fields, &what, &mut reads);
         let mut part_steps = Vec::new();
-        self.locals = locals(fields, fields.get("repeat").is_some());
-        let message = fields
-            .get("message")
-            .and_then(|node| self.message(index, node, &what, &mut reads, &mut part_steps, edges));
-        self.locals = &[];
+        let into = (&mut reads, &mut part_steps);
+        let message = self.step_message(index, fields, &what, into, edges);
         self.check_kind(fields, entry, &what);
         let set = self.set(fields, &what, &mut reads);
         let workflow = self.sub_workflow(fields, &what, &mut reads);
@@ -135,10 +129,9 @@ impl<'n> Checker<'_, 'n> {
         let undo = self.undo(index, fields, &what);
         let asks = self.asks(index, fields, &what, &mut reads, edges);
         let repeat = self.repeat(fields, &what, &mut reads);
-        let mut all_reads = self.resolve(index, &needs, reads, edges);
-        all_reads.extend(part_steps);
-        all_reads.sort_unstable();
-        all_reads.dedup();
+        part_steps.extend(self.resolve(index, &needs, reads, edges));
+        part_steps.sort_unstable();
+        part_steps.dedup();
         let selector = self.agent(index, fields, &what, edges);
         let fallback = self.fallback(fields, &what);
         let deadline = self.duration(fields, "deadline", &format!("`deadline` of {what}"));
@@ -158,7 +151,7 @@ impl<'n> Checker<'_, 'n> {
             asks,
             message,
             needs,
-            reads: all_reads,
+            reads: part_steps,
             when,
             cache,
             for_each,
@@ -174,6 +167,32 @@ impl<'n> Checker<'_, 'n> {
             effect: self.effect(fields, &what),
             repeat,
         })
+    }
+
+    /// What holds for a step, over what `defaults` says.
+    fn own_policy(&mut self, fields: Fields<'n>, what: &str, defaults: &Defaults) -> Defaults {
+        let mut policy = Defaults { retry: defaults.retry.clone(), ..*defaults };
+        self.policy(fields, what, &mut policy);
+        if fields.get("workflow").is_some() {
+            own_clocks(fields, &mut policy);
+        }
+        policy
+    }
+
+    /// The Parts of a step's Message; `into` takes what they read, and the steps whose artifacts they are.
+    fn step_message(
+        &mut self,
+        index: usize,
+        fields: Fields<'n>,
+        what: &str,
+        (reads, part_steps): (&mut Vec<Reading>, &mut Vec<usize>),
+        edges: &mut Edges,
+    ) -> Option<Vec<PartTemplate>> {
+        let node = fields.get("message")?;
+        self.locals = locals(fields, fields.get("repeat").is_some());
+        let message = self.message(index, node, what, reads, part_steps, edges);
+        self.locals = &[];
+        message
     }
 
     fn effect(&mut self, fields: Fields<'_>, what: &str) -> StepEffect {

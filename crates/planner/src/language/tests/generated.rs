@@ -321,6 +321,15 @@ fn repeat(key: &str, value: Json) -> Json {
     repeat
 }
 
+fn of_workflow(mut file: Json, key: &str, value: Json) -> Json {
+    if matches!(key, "on_failure" | "finally") {
+        // Their steps need names of their own.
+        file["steps"] = json!({"z": {"agent": "x"}});
+    }
+    file[key] = value;
+    file
+}
+
 /// A file that is right but for, perhaps, one field.
 fn around(place: Place, key: &str, value: Json) -> Json {
     let mut file = json!({
@@ -331,14 +340,7 @@ fn around(place: Place, key: &str, value: Json) -> Json {
     });
     let mut of = json!({});
     match place {
-        Place::Workflow => {
-            if matches!(key, "on_failure" | "finally") {
-                // Their steps need names of their own.
-                file["steps"] = json!({"z": {"agent": "x"}});
-            }
-            file[key] = value;
-            return file;
-        }
+        Place::Workflow => return of_workflow(file, key, value),
         Place::Agent => file["agents"] = json!({"l": {key: value}}),
         Place::Defaults => file["defaults"] = json!({key: value}),
         Place::Input => {
