@@ -10,6 +10,7 @@ mod clean_up;
 mod hints;
 mod judge;
 mod outcomes;
+mod passages;
 mod references;
 mod relay;
 mod render;
@@ -50,7 +51,7 @@ use crate::{
     tally::Tally,
 };
 
-use self::results::Results;
+use self::{passages::Passages, results::Results};
 pub(crate) use self::{
     reuse::RESULTS,
     shared::{Shared, Uncallable},
@@ -85,10 +86,10 @@ pub(crate) struct Driver {
     seat: Arc<Seat>,
     /// Whose answers are drafted and not committed.
     waiting: Vec<Waiting>,
+    /// Answers on their way to sub-runs.
+    passages: Passages,
     /// What cleans up after it, once that is drafted.
     clean_up: Option<RunId>,
-    /// How many answers were handed down to sub-runs.
-    passed: u64,
     /// What drives its sub-runs; nothing where it has none.
     sub_runs: Option<Arc<dyn SubRuns>>,
     /// What it and its sub-runs have sent.
@@ -153,8 +154,8 @@ impl Driver {
             mailbox: standing.mailbox,
             seat: standing.seat,
             waiting: Vec::new(),
+            passages: Passages::default(),
             clean_up: None,
-            passed: 0,
             sub_runs: standing.sub_runs,
             tally: standing.tally,
             draft: Draft::default(),
@@ -236,7 +237,7 @@ impl Driver {
         match woke {
             Woke::Report(Some(report)) => {
                 let report = self.judge(report).await?;
-                self.take(report);
+                self.take_in_turn(report);
             }
             // Unreachable: this driver holds a sender itself.
             Woke::Report(None) => (),
@@ -249,7 +250,7 @@ impl Driver {
         }
         while let Ok(report) = self.reports.try_recv() {
             let report = self.judge(report).await?;
-            self.take(report);
+            self.take_in_turn(report);
         }
         Ok(())
     }

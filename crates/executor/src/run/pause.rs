@@ -55,7 +55,8 @@ impl Run {
         let answered = answered
             .filter(|answered| within.is_some_and(|within| within.pauses.contains(answered)))
             .map(|(address, _)| address.clone());
-        (is_inside && found.is_current(attempt)).then_some(RunEvent::AnswerPassed {
+        let is_taken = answered.is_some() || said.is_some();
+        (is_inside && is_taken && found.is_current(attempt)).then_some(RunEvent::AnswerPassed {
             step,
             attempt,
             at,
