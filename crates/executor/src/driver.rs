@@ -281,7 +281,7 @@ impl Driver {
             return;
         }
         if let Some(at) = subject {
-            if is_farewell || events.iter().any(is_answered_inside) {
+            if is_farewell {
                 self.flights.stop(Slot::Flight(at, self.run.at(at).attempts));
             }
             if let Some(result) = report.result
@@ -424,9 +424,4 @@ impl Driver {
             to: self.report_to.clone(),
         }
     }
-}
-
-/// Whether less waits inside of a sub-run: whoever follows it looks again.
-fn is_answered_inside(event: &RunEvent) -> bool {
-    matches!(event, RunEvent::AnswerPassed { answered: Some(_), .. })
 }

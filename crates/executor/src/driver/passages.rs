@@ -68,11 +68,16 @@ impl Driver {
         }
     }
 
-    /// Takes what had to wait for an answer.
+    /// Takes what had to wait for an answer. What the sub-run asked meanwhile may be what was answered: whoever follows it
+    /// looks again.
     pub(super) fn end_passage(&mut self, at: StepIndex) {
         for report in self.passages.end(at) {
-            self.take(report);
+            if !matches!(report.input, Input::Paused { .. } | Input::Unpaused { .. }) {
+                self.take(report);
+            }
         }
+        self.flights.stop(Slot::Flight(at, self.run.at(at).attempts));
+        self.run.look_again(at);
     }
 }
 
