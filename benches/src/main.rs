@@ -5,8 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use benches::{agent, directory, peers, planning, report, suite};
 use clap::{Parser, Subcommand};
+use mimalloc::MiMalloc;
 use serde::Serialize;
 use tokio::runtime::Runtime;
+
+/// That of the binary `convoke`.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Measures durable runs against a floor that does the same with bare hyper and SQLite.
 #[derive(Parser)]
