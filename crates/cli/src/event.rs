@@ -133,7 +133,7 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
             Line { state: Some(state.word()), ..attempt_of("attempt_reported", attempt, Some(at)) }
         }
         RunEvent::AttemptPaused { attempt, at, task, pause, .. } => Line {
-            task_id: Some(id(task)),
+            task_id: task.as_ref().map(id),
             waits_for: Some(match pause.kind {
                 PauseKind::Input => "input",
                 PauseKind::Auth => "auth",
@@ -283,9 +283,10 @@ mod tests {
     fn a_pause_says_what_it_waits_for() {
         let (task_id, context_id) = ("t".to_owned(), "c".to_owned());
         let task = RemoteTask { task_id, context_id, interface: None };
-        let pause = Pause { kind: PauseKind::Auth, message_id: None, question: None };
+        let pause =
+            Pause { kind: PauseKind::Auth, message_id: None, question: None, awaits_caller: false };
         let (step, attempt) = (StepId::new("a"), 1);
-        let paused = RunEvent::AttemptPaused { step, attempt, at: AT, task, pause };
+        let paused = RunEvent::AttemptPaused { step, attempt, at: AT, task: Some(task), pause };
         assert_eq!(
             (&told(&paused)["waits_for"], &told(&paused)["task_id"]),
             (&json!("auth"), &json!("t"))

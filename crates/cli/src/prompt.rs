@@ -99,6 +99,7 @@ mod tests {
             kind: PauseKind::Input,
             message_id: Some(message.to_owned()),
             question: None,
+            awaits_caller: false,
         };
         let question = Question { step: StepId::new("a"), pause: asked("first") };
         let is_among = |step: &str, message: &str| {

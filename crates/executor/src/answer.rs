@@ -48,6 +48,12 @@ pub enum ReplyError {
         /// Why.
         why: String,
     },
+    /// The run waits for a token of its caller, and this came without one.
+    #[error(
+        "the run waits for a token of its caller, to exchange it for those of its agents: send the Message to the server \
+         that runs it, with a bearer token that is good now"
+    )]
+    CallerAway,
     /// It was taken before, and nothing was done again.
     #[error("the answer was taken before")]
     Repeated,

@@ -7,7 +7,11 @@ mod schedules;
 
 use std::{sync::Arc, time::Duration};
 
-use protocol::{outbound::Outbound, v1::Message};
+use protocol::{
+    auth::{Caller, CallerToken},
+    outbound::Outbound,
+    v1::Message,
+};
 use registry::{Keyrings, Outcomes};
 use store::{AccountId, Lease, Owned, Seq, Store};
 use tokio::{sync::watch, task::JoinSet};
@@ -207,6 +211,7 @@ impl Executor {
             accepts,
             extensions: new.extensions,
             relay: new.relay,
+            by_token: new.caller.is_some(),
             key,
             scheduled_at,
         });
@@ -217,7 +222,8 @@ impl Executor {
             _ => self.hold(&id).await?,
         };
         let owned = held.owned.clone();
-        let run = self.supervised(&id, owned.clone(), seat);
+        let caller = new.caller.map_or_else(Caller::nobody, |it| Caller::with_token(Some(it)));
+        let run = self.supervised(&id, owned.clone(), seat, caller);
         let standing = Standing {
             id: id.clone(),
             owned,
@@ -228,6 +234,7 @@ impl Executor {
             streamed: Streamed::default(),
             cancel: run.cancel.clone(),
             mailbox: run.mailbox.clone(),
+            caller: run.caller.clone(),
             seat: Arc::clone(&run.seat),
         };
         let mut driver = Driver::new(Arc::clone(&self.shared), standing);
@@ -256,6 +263,14 @@ impl Executor {
         let handle = handle.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
         handle.cancel.cancel();
         Ok(())
+    }
+
+    /// Takes a newer token of whoever a run is for, which steps of it may wait for. Nothing comes of it for a run that is not
+    /// driven here, or was started without one.
+    pub fn bring(&self, id: &RunId, token: CallerToken) {
+        if let Some(handle) = self.drivers.get(&self.key(id)) {
+            handle.caller.bring(token);
+        }
     }
 
     /// Answers a pause: of the step named, else of the only one. When this returns, the answer is durable and on
@@ -354,17 +369,18 @@ impl Executor {
         RunKey { account: self.shared.account.clone(), id: id.clone() }
     }
 
-    fn supervised(&self, id: &RunId, owned: Owned, seat: Arc<Seat>) -> Supervised {
+    fn supervised(&self, id: &RunId, owned: Owned, seat: Arc<Seat>, caller: Caller) -> Supervised {
         let shared = Arc::clone(&self.shared);
         let (cancel, mailbox) = (seat.cancel().clone(), Mailbox::default());
-        Supervised { shared, id: id.clone(), owned, cancel, mailbox, seat }
+        Supervised { shared, id: id.clone(), owned, cancel, mailbox, caller, seat }
     }
 
     async fn launch(&self, run: Supervised, driver: Driver) {
         let (tell, ended) = watch::channel(None);
         let (cancel, mailbox) = (run.cancel.clone(), run.mailbox.clone());
         let key = self.key(&run.id);
-        self.drivers.insert(key.clone(), Handle { cancel, ended, mailbox });
+        let caller = run.caller.clone();
+        self.drivers.insert(key.clone(), Handle { cancel, ended, mailbox, caller });
         let farewell = Farewell {
             key,
             drivers: Arc::clone(&self.drivers),

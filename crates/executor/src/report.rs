@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use planner::{StepError, StepResult, StepState};
 use protocol::{
     model::metadata,
-    v1::{Message, TaskArtifactUpdateEvent, TaskStatus},
+    v1::{Message, Part, TaskArtifactUpdateEvent, TaskStatus},
 };
 use serde::Serialize;
 use store::{AccountId, BlobId, MAX_VALUE_BYTES, Write};
@@ -19,7 +19,7 @@ use crate::{
     driver::Uncallable,
     id::{Purpose, message_id},
     remote::{Attempt, Defeat, Ending, Question},
-    run::{Chunk, Failure, Input, Intent, Pause, RemoteTask, StepId, Wait},
+    run::{Chunk, Failure, Input, Intent, Pause, PauseKind, RemoteTask, StepId, Wait},
 };
 
 /// Reports that may wait for a driver. It drains them all before each commit, so this many share one flush;
@@ -166,6 +166,7 @@ impl Reporter {
             }
             Ending::Failed(defeat) => self.failed(&attempt.intent, &defeat),
             Ending::Paused(question) => self.paused(&attempt.intent, *question),
+            Ending::Withheld => self.withheld(attempt),
             Ending::WentOn => Ok(Report::of(Input::Unpaused {
                 step: self.step.clone(),
                 attempt: self.attempt,
@@ -218,10 +219,27 @@ impl Reporter {
             step: self.step.clone(),
             attempt: self.attempt,
             at: Timestamp::now(),
-            task,
-            pause: Pause { kind, message_id, question },
+            task: Some(task),
+            pause: Pause { kind, message_id, question, awaits_caller: false },
         };
         Ok(Report { blobs, context: Some(context), ..Report::of(input) })
+    }
+
+    /// The agent cannot be called until the caller has come again.
+    fn withheld(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {
+        let message = Message::agent(vec![Part::text(format!(
+            "Agent `{}` is called with a token in exchange for yours, and yours has ended or was not kept over a \
+             restart: send a Message to this Task with a bearer token that is good now, and it goes on",
+            attempt.intent.agent
+        ))]);
+        let mut blobs = Vec::new();
+        let question = Some(body_of(&self.account, &message, &mut blobs)?);
+        let pause =
+            Pause { kind: PauseKind::Auth, message_id: None, question, awaits_caller: true };
+        let task = attempt.bound().cloned();
+        let (step, at) = (self.step.clone(), Timestamp::now());
+        let input = Input::Paused { step, attempt: self.attempt, at, task, pause };
+        Ok(Report { blobs, ..Report::of(input) })
     }
 
     /// Ends an attempt whose answer the store would never take. The agent has done its part.

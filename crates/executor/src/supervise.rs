@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use dashmap::DashMap;
 use planner::Plan;
+use protocol::auth::Caller;
 use store::Owned;
 use tokio::{
     sync::watch,
@@ -44,6 +45,8 @@ pub(crate) struct Handle {
     pub(crate) ended: watch::Receiver<Option<Ended>>,
     /// Takes answers to pauses.
     pub(crate) mailbox: Mailbox,
+    /// Takes tokens of whoever the run is for.
+    pub(crate) caller: Caller,
 }
 
 /// How driving a run ended.
@@ -62,6 +65,7 @@ pub(crate) struct Supervised {
     pub(crate) owned: Owned,
     pub(crate) cancel: CancellationToken,
     pub(crate) mailbox: Mailbox,
+    pub(crate) caller: Caller,
     pub(crate) seat: Arc<Seat>,
 }
 
@@ -161,6 +165,7 @@ impl Supervised {
                 contexts,
                 streamed: recorded.streamed,
                 mailbox: self.mailbox.clone(),
+                caller: self.caller.clone(),
                 seat: Arc::clone(&self.seat),
                 cancel: self.cancel.clone(),
             },

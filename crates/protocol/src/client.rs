@@ -18,7 +18,7 @@ mod tests;
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -38,7 +38,7 @@ pub(crate) use rest::written as written_for_rest;
 use call::Call;
 
 use crate::{
-    auth::Keyring,
+    auth::{Hidden, Keyring},
     card::Binding,
     dialect::Dialect,
     limits::ClientLimits,
@@ -139,6 +139,8 @@ struct Inner {
     headers: HeaderMap,
     limits: ClientLimits,
     next_id: AtomicU64,
+    /// What its answers are searched for, and which secrets there were then.
+    hidden: Mutex<Option<((u64, u64), Arc<Hidden>)>>,
 }
 
 impl Client {
@@ -176,6 +178,7 @@ impl Client {
             headers: HeaderMap::new(),
             limits,
             next_id: AtomicU64::new(1),
+            hidden: Mutex::default(),
         };
         Ok(Client { inner: Arc::new(inner) })
     }
@@ -277,6 +280,7 @@ impl Inner {
             headers: self.headers.clone(),
             limits: self.limits,
             next_id: AtomicU64::new(1),
+            hidden: Mutex::default(),
         }
     }
 

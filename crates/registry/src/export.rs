@@ -109,6 +109,7 @@ mod tests {
       - {basic: {username: u, password: {command: [pass, show]}}}
       - {bearer: {env: TOKEN}}
       - {oauth2: {client_id: c, client_secret: {env: S}, scopes: [all], issuer: 'https://i.example/', flow: device_code}}
+      - {token_exchange: {client_id: c, client_secret: {env: S}, token_endpoint: 'https://i.example/token', audience: [x], resource: ['urn:y'], scopes: [z]}}
       - {certificate: {certificate: {env: C}, key: {env: K}, authorities: {env: A}}}
   - card: {name: b}
     name: b
@@ -117,7 +118,7 @@ mod tests {
         let listing = read_catalog(Source::new("c.yaml", written)).unwrap();
         let mut a = record("a", "https://a.example/");
         a.details = listing.entries[0].details.clone();
-        assert_eq!(a.details.credentials.len(), 6);
+        assert_eq!(a.details.credentials.len(), 7);
         let mut b = record("b", "");
         b.details = listing.entries[1].details.clone();
         assert_eq!(b.details.probe_message.as_deref(), Some(""));

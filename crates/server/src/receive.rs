@@ -67,6 +67,7 @@ impl Received<'_> {
             message: Some(self.message.clone()),
             context_id: context_id.filter(|context| !context.is_empty()),
             accepts: self.accepts.to_vec(),
+            caller: self.caller.token.clone(),
             once: self.once.cloned(),
             ..new
         }
@@ -104,6 +105,7 @@ impl Receiver {
             {
                 if !is_to_be_tried_again(&executor, caller, &id).await? {
                     go_on_driving(&executor, &id).await;
+                    bring(&executor, caller, &id);
                     return Ok(id);
                 }
                 once.anew();
@@ -176,7 +178,10 @@ impl Receiver {
             TaskRecord::Run(run) if run.run.outcome().is_some() => {
                 Err(ended(id, RunState::of(&run.run)).into())
             }
-            TaskRecord::Run(_) => self.reply(id, received).await,
+            TaskRecord::Run(_) => {
+                bring(received.executor, received.caller, id);
+                self.reply(id, received).await
+            }
         }
     }
 
@@ -309,6 +314,13 @@ async fn go_on_driving(executor: &Executor, id: &RunId) {
         Ok(()) | Err(ExecutorError::NotStarted { .. }) => (),
         // Its Task is shown as it stands.
         Err(error) => tracing::warn!(task = %id, %error, "a run cannot be taken up"),
+    }
+}
+
+/// Leaves the token that somebody has brought with their run: agents may be called with others in exchange for it.
+fn bring(executor: &Executor, caller: &Principal, id: &RunId) {
+    if let Some(token) = &caller.token {
+        executor.bring(id, token.clone());
     }
 }
 

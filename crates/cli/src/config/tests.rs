@@ -13,6 +13,7 @@ const SETTINGS: [(&str, &str, &str, &str); 42] = [
     ("auth.jwt.jwks_url", "None", "https://one.example/keys", "http://localhost/keys"),
     ("auth.jwt.scopes_claim", "scope", "one", "two"),
     ("auth.jwt.account_claim", "sub", "one", "two"),
+    ("auth.jwt.exchange", "false", "true", "false"),
     ("card.public_skills", "All", "[one, two]", "none"),
     ("outbound.allow_networks", "[]", "[10.0.0.0/8, 192.168.0.0/16]", "fd00::/8"),
     ("outbound.account_networks", "[]", "[127.0.0.0/8, 192.168.0.0/16]", "fd00::/8"),
@@ -87,6 +88,7 @@ fn shown(config: &Config, key: &str) -> String {
         "auth.jwt.jwks_url" => format!("{:?}", auth.jwks_url.as_ref().map(Url::as_str)),
         "auth.jwt.scopes_claim" => auth.scopes_claim.clone(),
         "auth.jwt.account_claim" => auth.account_claim.clone(),
+        "auth.jwt.exchange" => auth.exchange.to_string(),
         "card.public_skills" => format!("{public_skills:?}"),
         "outbound.allow_networks" => format!("{allow_networks:?}"),
         "outbound.account_networks" => format!("{account_networks:?}"),
@@ -372,6 +374,7 @@ fn elsewhere_than_on_loopback_it_listens_behind_a_proxy_and_for_callers_with_cre
 #[test]
 fn an_issuer_and_its_audience_are_set_together_and_reached_in_a_protected_way() {
     assert!(wrong_together(&["auth.jwt.issuer=https://i.example"]).contains("auth.jwt.audience"));
+    assert!(wrong_together(&["auth.jwt.exchange=true"]).contains("auth.jwt.issuer"));
     assert!(wrong_together(&["auth.jwt.audience=a"]).contains("auth.jwt.issuer"));
     assert!(wrong_together(&["auth.jwt.jwks_url=https://i.example"]).contains("auth.jwt.issuer"));
     for (key, value) in [

@@ -85,8 +85,8 @@ impl Driver {
         let message = self.message_of(at, &flight).await?;
         let reporter = self.reporter(at, attempt);
         let (limits, interfaces) = (self.shared.limits, Arc::clone(&self.shared.interfaces));
-        let peer = match self.peer(&flight.intent, errand.task()) {
-            Ok(peer) => peer,
+        let (peer, keyring) = match self.peer(&flight.intent, errand.task()) {
+            Ok(called) => called,
             Err(why) => {
                 let report = reporter.unusable(&flight.intent, &why)?;
                 let to = self.report_to.clone();
@@ -96,7 +96,10 @@ impl Driver {
                 return Ok(());
             }
         };
-        let is_paused = matches!(self.run.at(at).phase, Phase::Paused { .. });
+        let (is_paused, is_withheld) = match &self.run.at(at).phase {
+            Phase::Paused { pause, .. } => (true, pause.awaits_caller),
+            _ => (false, false),
+        };
         let deadline = (!is_paused).then(|| self.run.attempt_deadline(at, &flight));
         let timeout = self.run.shape_of(at).timeout;
         let passed = self.streamed.of_attempt(at, attempt);
@@ -114,6 +117,9 @@ impl Driver {
         let intent = flight.intent;
         let flight = Attempt {
             peer,
+            keyring,
+            caller: self.caller.clone(),
+            is_withheld,
             intent,
             message,
             errand,
@@ -153,7 +159,7 @@ impl Driver {
         let to = self.report_to.clone();
         self.flights.start(Slot::Cancel(at, attempt), async move {
             let confirmed = match peer {
-                Ok(peer) => confirm_cancel(Cancel { peer, task_id, give_up_at }).await,
+                Ok((peer, _)) => confirm_cancel(Cancel { peer, task_id, give_up_at }).await,
                 // An agent that cannot be called cannot be told either.
                 Err(_) => false,
             };
@@ -230,7 +236,11 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
             let pause = answered(flight);
             (flight, Errand::Watch { task: task.clone(), pause })
         }
-        Phase::Paused { flight, task, pause, .. } => {
+        Phase::Paused { flight, task: None, .. } => (flight, Errand::Send),
+        Phase::Paused { flight, task: Some(task), pause, .. } if pause.awaits_caller => {
+            (flight, Errand::Watch { task: task.clone(), pause: None })
+        }
+        Phase::Paused { flight, task: Some(task), pause, .. } => {
             let message_id = pause.message_id.clone();
             let known = KnownPause { kind: pause.kind, message_id, is_awaited: true };
             (flight, Errand::Watch { task: task.clone(), pause: Some(known) })

@@ -42,6 +42,9 @@ impl Driver {
         }
         let references = self.referred(&message).await;
         let prepared = self.addressed(step).and_then(|at| {
+            if let Some(back) = self.back(at) {
+                return Ok((at, back?));
+            }
             let (flight, task) = self.asking(at).ok_or(ReplyError::NotPaused)?;
             let report = self.answer_report(at, &flight, &task, message, references)?;
             Ok((at, report))
@@ -93,9 +96,23 @@ impl Driver {
         }
     }
 
+    /// What a Message is to a step that waits for its caller: no answer to the agent, but the caller is back. `None` for any
+    /// other step.
+    fn back(&self, at: StepIndex) -> Option<Result<Report, ReplyError>> {
+        match &self.run.at(at).phase {
+            Phase::Paused { flight, pause, .. } if pause.awaits_caller => {
+                let (step, attempt) = (self.run.at(at).id.clone(), flight.attempt);
+                let input = Input::Unpaused { step, attempt, at: Timestamp::now() };
+                let is_back = !self.caller.is_away();
+                Some(if is_back { Ok(Report::of(input)) } else { Err(ReplyError::CallerAway) })
+            }
+            _ => None,
+        }
+    }
+
     fn asking(&self, at: StepIndex) -> Option<(Flight, RemoteTask)> {
         match &self.run.at(at).phase {
-            Phase::Paused { flight, task, .. } => Some((flight.clone(), task.clone())),
+            Phase::Paused { flight, task: Some(task), .. } => Some((flight.clone(), task.clone())),
             _ => None,
         }
     }

@@ -38,6 +38,7 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         streamed: Streamed::default(),
         cancel: CancellationToken::new(),
         mailbox: Mailbox::default(),
+        caller: protocol::auth::Caller::nobody(),
         seat: Seats::new(RunLimits::NONE).take_up(&id, Timestamp::UNIX_EPOCH, false, None),
     };
     let outbound = Outbound::new(Policy::loopback()).unwrap();

@@ -1,5 +1,6 @@
 //! What is done after a crash: runs that nobody drives are taken up where their journals stand.
 
+use protocol::auth::Caller;
 use store::{Claim, Owned};
 
 use super::Executor;
@@ -68,7 +69,9 @@ impl Executor {
             None => self.claim(id).await?,
         };
         let seat = self.take_up(id, &recorded.plan.workflow, &recorded.run);
-        let run = self.supervised(id, owned, seat);
+        let is_by_token = recorded.run.header().is_some_and(|header| header.by_token);
+        let caller = if is_by_token { Caller::with_token(None) } else { Caller::nobody() };
+        let run = self.supervised(id, owned, seat, caller);
         match run.revive().await {
             Ok(driver) => {
                 self.launch(run, driver).await;

@@ -50,7 +50,7 @@ impl Run {
             RunEvent::ArtifactChunked { .. } => (),
             RunEvent::AttemptReported { at, state, .. } => self.report(*at, *state),
             RunEvent::AttemptPaused { step, at, task, pause, .. } => {
-                self.pause(step, *at, task, pause);
+                self.pause(step, *at, task.as_ref(), pause);
             }
             RunEvent::AttemptUnpaused { step, at, .. } => self.unpause(step, *at),
             RunEvent::AttemptAnswered { step, at, turn, intent, .. } => {
@@ -212,7 +212,7 @@ impl Run {
             Phase::Watching(flight, task)
             | Phase::Answering(flight, task)
             | Phase::Answered(flight, task)
-            | Phase::Paused { flight, task, .. } => Some((flight, task)),
+            | Phase::Paused { flight, task: Some(task), .. } => Some((flight, task)),
             _ => None,
         };
         if let Some((flight, task)) = bound
@@ -282,8 +282,8 @@ impl Run {
         let canceling = |flight, task| Phase::Canceling { flight, task, since };
         match self.at(index).phase.clone() {
             Phase::Sending(flight) => self.set_phase(index, canceling(flight, None)),
+            Phase::Paused { flight, task, .. } => self.set_phase(index, canceling(flight, task)),
             Phase::Watching(flight, task)
-            | Phase::Paused { flight, task, .. }
             | Phase::Answered(flight, task)
             | Phase::Answering(flight, task) => {
                 self.set_phase(index, canceling(flight, Some(task)));

@@ -176,7 +176,8 @@ pub enum RunEvent {
         /// The whole status: an A2A TaskStatus as ProtoJSON.
         status: Body,
     },
-    /// The agent asks for something. Names the Task, so that it is a BIND as well where none came before.
+    /// The agent asks for something, or we do before it can be called. Names the Task, so that it is a BIND as well where
+    /// none came before.
     AttemptPaused {
         /// Which step.
         step: StepId,
@@ -184,12 +185,13 @@ pub enum RunEvent {
         attempt: u32,
         /// When.
         at: Timestamp,
-        /// Where the answer goes.
-        task: RemoteTask,
+        /// Where the answer goes; absent where the agent was not called yet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
     },
-    /// The agent went on by itself, as it may after AUTH_REQUIRED.
+    /// The agent went on by itself, as it may after AUTH_REQUIRED, or can be called now.
     AttemptUnpaused {
         /// Which step.
         step: StepId,

@@ -76,7 +76,7 @@ pub enum Input {
         /// The whole status.
         status: Body,
     },
-    /// The agent asks for something.
+    /// The agent asks for something, or we do before it can be called.
     Paused {
         /// Which step.
         step: StepId,
@@ -84,12 +84,12 @@ pub enum Input {
         attempt: u32,
         /// Now.
         at: Timestamp,
-        /// Where the answer goes.
-        task: RemoteTask,
+        /// Where the answer goes; absent where the agent was not called yet.
+        task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
     },
-    /// The agent went on by itself.
+    /// The agent went on by itself, or can be called now.
     Unpaused {
         /// Which step.
         step: StepId,

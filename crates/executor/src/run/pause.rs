@@ -46,7 +46,7 @@ impl Run {
         step: StepId,
         attempt: u32,
         at: Timestamp,
-        task: RemoteTask,
+        task: Option<RemoteTask>,
         pause: Pause,
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
@@ -54,7 +54,11 @@ impl Run {
             Phase::Sending(_) | Phase::Watching(..) => true,
             // Nobody will answer, but now the Task is known that has to be canceled.
             Phase::Canceling { task: None, .. } if found.is_current(attempt) => {
-                return Some(RunEvent::AttemptBound { step, attempt, task });
+                return Some(match task {
+                    Some(task) => RunEvent::AttemptBound { step, attempt, task },
+                    // Nobody can find out what became of its Message, if it was sent.
+                    None => RunEvent::AttemptCanceled { step, attempt, at, confirmed: true },
+                });
             }
             Phase::Paused { pause: known, .. } => *known != pause,
             _ => false,
@@ -94,7 +98,9 @@ impl Run {
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
         let is_asked = match &found.phase {
-            Phase::Paused { flight, .. } => flight.attempt == attempt && flight.turn + 1 == turn,
+            Phase::Paused { flight, task: Some(_), pause, .. } => {
+                !pause.awaits_caller && flight.attempt == attempt && flight.turn + 1 == turn
+            }
             _ => false,
         };
         if is_asked && self.is_spent() {
@@ -143,7 +149,7 @@ impl Run {
         &mut self,
         step: &StepId,
         since: Timestamp,
-        task: &RemoteTask,
+        task: Option<&RemoteTask>,
         pause: &Pause,
     ) {
         self.pass(since);
@@ -153,9 +159,11 @@ impl Run {
         let Some(flight) = self.at(index).flight().cloned() else {
             return;
         };
-        self.steps[index.position()].task = Some(task.clone());
+        if let Some(task) = task {
+            self.steps[index.position()].task = Some(task.clone());
+        }
         let attempt = flight.attempt;
-        let (task, pause) = (task.clone(), pause.clone());
+        let (task, pause) = (task.cloned(), pause.clone());
         self.set_phase(index, Phase::Paused { flight, task, pause, since });
         // Whoever watched before the pause had a deadline; whoever watches a pause has none.
         self.effects.renew(Effect::Watch(index, attempt));
@@ -168,7 +176,10 @@ impl Run {
         {
             flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
             let attempt = flight.attempt;
-            self.set_phase(index, Phase::Watching(flight, task));
+            match task {
+                Some(task) => self.set_phase(index, Phase::Watching(flight, task)),
+                None => self.set_phase(index, Phase::Sending(flight)),
+            }
             self.effects.renew(Effect::Watch(index, attempt));
         }
     }
@@ -176,7 +187,8 @@ impl Run {
     pub(super) fn answer(&mut self, step: &StepId, at: Timestamp, turn: u32, intent: &Arc<Intent>) {
         self.pass(at);
         if let Some(index) = self.find(step)
-            && let Phase::Paused { mut flight, task, since, pause } = self.at(index).phase.clone()
+            && let Phase::Paused { mut flight, task: Some(task), since, pause } =
+                self.at(index).phase.clone()
         {
             self.calls += 1;
             flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
@@ -204,6 +216,7 @@ impl Run {
                 self.at(index).phase.clone()
             && let Some(pause) = flight.asked.take()
         {
+            let task = Some(task);
             self.set_phase(index, Phase::Paused { flight, task, pause, since });
         }
     }

@@ -82,7 +82,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
                 prop_assert!(intents.insert((step, *attempt)), "one intent per attempt");
                 newest.insert(step, *attempt);
             }
-            RunEvent::AttemptPaused { step, attempt, .. } => {
+            RunEvent::AttemptPaused { step, attempt, task: Some(_), .. } => {
                 bound_by_pause.insert((step, *attempt));
             }
             RunEvent::ArtifactChunked { step, attempt, .. } => {

@@ -17,7 +17,7 @@
 //! | Sending, Watching | `AttemptFailed`, give up | Settled |
 //! | `BackingOff` | its time has come | Ready |
 //! | Sending, Watching, Paused | `AttemptPaused` | Paused |
-//! | Paused | `AttemptUnpaused` | Watching |
+//! | Paused | `AttemptUnpaused` | Watching, or Sending where there is no Task yet |
 //! | Paused | `AttemptAnswered` | `Answered` |
 //! | `Answered` | a slot is free | Answering |
 //! | `Answered`, Answering | `AnswerDelivered` | Watching |
@@ -71,8 +71,8 @@ pub enum Phase {
     Paused {
         /// The attempt.
         flight: Flight,
-        /// The Task that asks.
-        task: RemoteTask,
+        /// The Task that asks; absent where the agent was not called yet.
+        task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
         /// Since when: the attempt's timeout stands still.

@@ -59,12 +59,29 @@ pub(super) fn paused(
     turn: u32,
 ) -> Input {
     Input::Paused {
-        task: task(&step, attempt),
+        task: Some(task(&step, attempt)),
         step,
         attempt,
         at,
-        pause: Pause { kind, message_id: None, question: Some(body(&format!("question {turn}"))) },
+        pause: Pause {
+            kind,
+            message_id: None,
+            question: Some(body(&format!("question {turn}"))),
+            awaits_caller: false,
+        },
     }
+}
+
+/// The agent cannot be called before the caller has come again.
+pub(super) fn withheld(
+    step: StepId,
+    attempt: u32,
+    at: Timestamp,
+    task: Option<RemoteTask>,
+) -> Input {
+    let pause =
+        Pause { kind: PauseKind::Auth, message_id: None, question: None, awaits_caller: true };
+    Input::Paused { step, attempt, at, task, pause }
 }
 
 pub(super) fn failed(step: StepId, attempt: u32, at: Timestamp, class: ErrorClass) -> Input {

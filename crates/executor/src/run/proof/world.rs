@@ -7,7 +7,7 @@ use planner::{ErrorClass, OnError, RunIf, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
-    facts::{body, bound, chunked, error, failed, intent, paused, refusal, succeeded},
+    facts::{body, bound, chunked, error, failed, intent, paused, refusal, succeeded, withheld},
     shape_of,
 };
 use crate::run::{Effect, Header, Input, PauseKind, Rendered, Run, RunEvent};
@@ -312,6 +312,9 @@ impl World {
                 failed(step, attempt, at, ErrorClass::Unavailable)
             }
             Fate::Fails => failed(step, attempt, at, ErrorClass::Rejected),
+            Fate::WantsAuthorization if at.as_millisecond() % 3 == 0 => {
+                withheld(step, attempt, at, None)
+            }
             _ => bound(step, attempt),
         }
     }
