@@ -19,6 +19,7 @@ mod discovery;
 mod drifting;
 mod echoing;
 mod evidence;
+mod exchanging;
 mod fields;
 mod files;
 mod folder;

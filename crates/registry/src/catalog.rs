@@ -53,9 +53,11 @@ pub struct Listing {
     pub is_catalog: bool,
     /// The agents in the order written.
     pub entries: Vec<Entry>,
+    /// What the catalog calls itself, so that it is the same one wherever its file is kept.
+    pub name: Option<String>,
 }
 
-/// Reads a catalog (`agents: [{name?, url | card, tags, aliases, owner, notes, priority,
+/// Reads a catalog (`catalog?: NAME`, `agents: [{name?, url | card, tags, aliases, owner, notes, priority,
 /// credentials, origins, probe_message, public}]`), a list of cards, or one card; YAML or JSON.
 ///
 /// # Errors
@@ -79,7 +81,9 @@ pub fn read(source: Source) -> Result<Listing, Problems> {
     reader.repeated_names(&entries);
     let diagnostics = reader.problems;
     if diagnostics.is_empty() {
-        return Ok(Listing { source, root, is_catalog, entries });
+        let name = root.get("catalog").filter(|_| is_catalog).and_then(Node::as_str);
+        let name = name.map(str::to_owned);
+        return Ok(Listing { source, root, is_catalog, entries, name });
     }
     Err(Problems { source_file: source, diagnostics })
 }
@@ -112,7 +116,8 @@ impl Reader<'_> {
                 }
                 ("agents", Value::Null) => {}
                 ("agents", _) => self.wrong_type(field, "a list of agents"),
-                _ => self.unknown_key(field, "a catalog", &["agents"]),
+                ("catalog", _) => _ = self.name(field),
+                _ => self.unknown_key(field, "a catalog", &["agents", "catalog"]),
             }
         }
         entries

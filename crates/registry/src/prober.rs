@@ -1,3 +1,4 @@
+mod budget;
 mod rounds;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use protocol::client::{Client, Interface, InterfaceError};
 use protocol::limits::ClientLimits;
 use protocol::outbound::Outbound;
 
+use self::budget::Budget;
 use self::rounds::{Rounds, is_watched};
 use crate::evidence::tame;
 use crate::probe::Answers;
@@ -47,6 +49,8 @@ pub struct Prober {
     message: Option<Arc<str>>,
     /// Whether agents are tried out at all.
     tries_out: bool,
+    /// What all probes share, whoever wants them and of whichever account.
+    budget: Budget,
 }
 
 impl Prober {
@@ -58,7 +62,8 @@ impl Prober {
         outbound: Outbound,
         settings: EvidenceSettings,
     ) -> Self {
-        Self { registry, keyrings, outbound, settings, message: None, tries_out: true }
+        let budget = Budget::new(settings.at_once);
+        Self { registry, keyrings, outbound, settings, message: None, tries_out: true, budget }
     }
 
     /// Sends this text to approved agents whose entries have no probe message of their own.
@@ -73,8 +78,8 @@ impl Prober {
     pub fn of(&self, registry: Arc<Registry>) -> Self {
         let outbound = registry.cards().outbound().clone();
         let keyrings = Keyrings::new(Arc::clone(&registry), outbound.clone(), Vault::none());
-        let settings = self.settings;
-        Self { registry, keyrings, outbound, settings, message: None, tries_out: false }
+        let (settings, budget) = (self.settings, self.budget.clone());
+        Self { registry, keyrings, outbound, settings, message: None, tries_out: false, budget }
     }
 
     /// Whose directory it probes.
@@ -88,7 +93,7 @@ impl Prober {
         &self.keyrings
     }
 
-    /// Probes agents now, a few at a time, and returns what is known of them then, in their order.
+    /// Probes agents now, a few at a time together with all that are probed by it or its clones, and returns what is known of them then, in their order.
     /// Retired, suspended and rejected agents are probed as well when they are named.
     ///
     /// # Errors

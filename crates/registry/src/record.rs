@@ -63,6 +63,9 @@ pub struct Record {
     /// Which version of the card this is, counted from 1.
     #[serde(default = "first")]
     pub version: u32,
+    /// With which version it became public; see [`Record::public_since`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shown_since: Option<u32>,
     /// How it differs from the version before; nothing for the first.
     #[serde(default)]
     pub drift: Option<Drift>,
@@ -107,6 +110,7 @@ impl Record {
             digest,
             card_since,
             version: first(),
+            shown_since: None,
             drift: None,
             grounds: Some(Grounds::new(card_since, digest)),
             trust: Trust::default(),
@@ -118,6 +122,13 @@ impl Record {
             catalog,
             history,
         }
+    }
+
+    /// From which version on others may see its card: the one that it had when it became public, also again. Nothing for an
+    /// agent that is not public; the present one for a record that was written before this was kept.
+    #[must_use]
+    pub fn public_since(&self) -> Option<u32> {
+        self.details.public.then(|| self.shown_since.unwrap_or(self.version))
     }
 
     /// Whether it was heard of in a catalog at this address, or in one of its documents.
@@ -261,6 +272,10 @@ impl Record {
     /// credentials.
     #[must_use]
     pub fn for_others(mut self) -> Self {
+        // The version before was not for them.
+        if self.public_since().is_none_or(|since| since >= self.version) {
+            self.drift = None;
+        }
         let Details { tags, priority, public, .. } = self.details;
         self.details = Details { tags, priority, public, ..Details::default() };
         self.history = self.history.without_reasons();
@@ -292,7 +307,12 @@ impl Record {
         let mut tags = Tags::default();
         tags[0] = Some(self.decided().as_str().to_owned());
         tags[1].clone_from(&self.catalog);
-        let value = serde_json::to_vec(self).expect("a record has only text keys");
+        let since = self.public_since();
+        let value = match since == self.shown_since {
+            true => serde_json::to_vec(self),
+            false => serde_json::to_vec(&Self { shown_since: since, ..self.clone() }),
+        };
+        let value = value.expect("a record has only text keys");
         Write::Put {
             account: account.clone(),
             table: AGENTS,

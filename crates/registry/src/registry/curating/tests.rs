@@ -17,8 +17,8 @@ use store::{OpenOptions, SqliteStore};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::{
-    ApplyOptions, Curation, Decision, Drift, Facet, Filter, Policy, Probed, Query, Record,
-    Registry, RegistryError, Signed, Tier, read_policy,
+    ApplyOptions, Curation, Decision, Difference, Drift, Facet, Filter, Policy, Probed, Query,
+    Record, Registry, RegistryError, Signed, Tier, read_policy,
 };
 
 /// How many answers may be on their way at once.
@@ -576,4 +576,62 @@ async fn curators_tags_are_given_and_taken_without_case() {
     assert_eq!(record.details.tags, ["cheap", "new"]);
     assert!(scene.registry.index().by_tag("fast").is_empty());
     assert_eq!(scene.registry.records().await.unwrap(), [record]);
+}
+
+#[tokio::test]
+async fn others_see_the_cards_that_an_agent_has_had_since_it_is_public() {
+    let scene = Scene::added(true).await;
+    let edit = async |number: u32| {
+        scene.host.edit(|card| card["version"] = json!(number.to_string()));
+        scene.refreshed().await
+    };
+    let numbers = async || -> Vec<u32> {
+        let versions = scene.registry.public_versions("it").await.unwrap();
+        assert!(versions.first().is_none_or(|first| first.drift.is_none()), "{versions:?}");
+        versions.iter().map(|version| version.number).collect()
+    };
+    let _second = edit(2).await;
+    assert_eq!(numbers().await, [0; 0]);
+    scene.registry.publish("it", true).await.unwrap();
+    assert_eq!(numbers().await, [2]);
+    assert_eq!(scene.record().await.for_others().drift, None, "what was before is not for them");
+    let third = edit(3).await;
+    assert_eq!((numbers().await, third.public_since()), (vec![2, 3], Some(2)));
+    assert_eq!(third.for_others().drift, Some(Drift::Cosmetic));
+    let versions = scene.registry.public_versions("it").await.unwrap();
+    let between = |from| Difference::between("it", &versions, from, None);
+    assert_eq!(between(None).unwrap().from, 2);
+    assert!(matches!(between(Some(1)), Err(RegistryError::NoVersion { number: 1, .. })));
+    scene.registry.publish("it", false).await.unwrap();
+    assert_eq!(numbers().await, [0; 0]);
+    scene.registry.publish("it", true).await.unwrap();
+    assert_eq!(numbers().await, [3], "that it was public before is over");
+    assert_eq!(scene.registry.versions("it").await.unwrap().len(), 3, "its curators see all");
+}
+
+#[tokio::test]
+async fn a_review_looks_at_agents_that_changed_and_at_all_when_the_rules_did() {
+    let scene = Scene::added(false).await;
+    let rules = async |origin: &str| {
+        let text = format!("approve: [{{origin: '{origin}'}}]");
+        let policy = read_policy(Source::new("policy.yaml", &text)).unwrap();
+        scene.registry.set_policy(policy, now()).await.unwrap()
+    };
+    let due = async || -> Vec<String> {
+        let policy = scene.registry.policy_now().await.unwrap();
+        scene.registry.due(&policy, &scene.registry.index(), now()).into_iter().collect()
+    };
+    let review = async || scene.registry.review(now()).await.unwrap();
+    assert_eq!(due().await, [""; 0], "no rule approves anything");
+    assert_eq!(rules("https://elsewhere.example").await, [""; 0]);
+    assert_eq!(due().await, ["it"]);
+    assert_eq!(review().await, [""; 0]);
+    assert_eq!(due().await, [""; 0], "it was looked at");
+    scene.host.edit(|card| card["version"] = json!("2"));
+    let _second = scene.refreshed().await;
+    assert_eq!(due().await, ["it"]);
+    assert_eq!(review().await, [""; 0]);
+    assert_eq!(due().await, [""; 0]);
+    assert_eq!(rules("https://other.example").await, [""; 0]);
+    assert_eq!(due().await, ["it"]);
 }
