@@ -236,7 +236,7 @@ impl Reporter {
         let question = Some(body_of(&self.account, &message, &mut blobs)?);
         let pause =
             Pause { kind: PauseKind::Auth, message_id: None, question, awaits_caller: true };
-        let task = attempt.bound().cloned();
+        let task = attempt.errand.task().cloned();
         let (step, at) = (self.step.clone(), Timestamp::now());
         let input = Input::Paused { step, attempt: self.attempt, at, task, pause };
         Ok(Report { blobs, ..Report::of(input) })
