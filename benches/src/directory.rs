@@ -11,6 +11,9 @@ use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::json;
 
+/// What chance begins with.
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// What to measure.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
@@ -59,9 +62,8 @@ impl Latency {
 /// # Errors
 /// When SQLite fails, or a question that has an answer finds nothing.
 pub fn run(options: &Options) -> Result<Measured> {
-    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
-    let agents: Vec<Arc<Agent>> =
-        (0..options.agents).map(|number| Arc::new(agent(number, &mut chance))).collect();
+    let mut chance = Chance(!SEED);
+    let agents: Vec<Arc<Agent>> = agents(options.agents).map(Arc::new).collect();
     let questions: Vec<Question> =
         (0..options.questions).map(|_| Question::of(&agents, &mut chance)).collect();
     let sqlite = fts5(&agents)?;
@@ -188,6 +190,23 @@ fn fts5(agents: &[Arc<Agent>]) -> Result<Connection> {
     filling.execute("INSERT INTO agents(agents) VALUES('optimize')", [])?;
     filling.commit()?;
     Ok(sqlite)
+}
+
+/// The agents of a directory, the same in every run.
+pub(crate) fn agents(count: u32) -> impl Iterator<Item = Agent> {
+    let mut chance = Chance(SEED);
+    (0..count).map(move |number| agent(number, &mut chance))
+}
+
+/// An agent with the one tag of this number.
+pub(crate) fn tagged(number: u32) -> Agent {
+    let skill = AgentSkill {
+        id: format!("skill{number}"),
+        tags: vec![format!("tag{number}")],
+        ..AgentSkill::default()
+    };
+    let card = AgentCard { skills: vec![skill], ..AgentCard::default() };
+    Agent::new(&format!("agent-{number:06}"), "", card, CardDigest::of(&json!(number)))
 }
 
 fn agent(number: u32, chance: &mut Chance) -> Agent {

@@ -11,6 +11,7 @@ pub mod floor;
 pub mod goals;
 pub mod measure;
 pub mod peers;
+pub mod planning;
 pub mod report;
 pub mod suite;
 pub mod workload;

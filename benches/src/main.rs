@@ -1,10 +1,11 @@
 //! The speed harness: `cargo run --release -p benches`, and `cargo xtask peers`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use benches::{agent, directory, peers, report, suite};
+use benches::{agent, directory, peers, planning, report, suite};
 use clap::{Parser, Subcommand};
+use serde::Serialize;
 use tokio::runtime::Runtime;
 
 /// Measures durable runs against a floor that does the same with bare hyper and SQLite.
@@ -44,6 +45,9 @@ enum Part {
     Ceiling,
     /// Measures ranked search over a large directory instead, beside SQLite's FTS5
     Directory(directory::Options),
+    /// Measures planning instead: large workflows, and selectors among many agents; `cargo xtask planning` does with
+    /// Python beside it
+    Planning(planning::Options),
 }
 
 fn main() -> Result<()> {
@@ -52,6 +56,7 @@ fn main() -> Result<()> {
     let (text, json) = match args.part {
         Some(Part::Agent) => return agent::serve_until_orphaned(),
         Some(Part::Directory(options)) => return search(&options, args.json),
+        Some(Part::Planning(options)) => return plan(&options, &args.folder, args.json),
         Some(Part::Echo) => return agent::until_orphaned(&Runtime::new()?, peers::agent::serve),
         Some(Part::DurableEcho { folder }) => {
             let serve = async |listener| peers::durable::serve(listener, &folder).await;
@@ -81,10 +86,20 @@ fn main() -> Result<()> {
 
 fn search(options: &directory::Options, is_json: bool) -> Result<()> {
     let measured = directory::run(options)?;
+    print(&measured, &directory::text(&measured, &command()), is_json)
+}
+
+fn plan(options: &planning::Options, folder: &Path, is_json: bool) -> Result<()> {
+    let measured = planning::run(options, folder)?;
+    let command = options.again.clone().unwrap_or_else(command);
+    print(&measured, &planning::text(&measured, &command), is_json)
+}
+
+fn print(measured: &impl Serialize, text: &str, is_json: bool) -> Result<()> {
     if is_json {
-        println!("{:#}", serde_json::to_value(&measured)?);
+        println!("{:#}", serde_json::to_value(measured)?);
     } else {
-        print!("{}", directory::text(&measured, &command()));
+        print!("{text}");
     }
     Ok(())
 }

@@ -5,15 +5,22 @@ mod asks;
 mod booking;
 mod chunks;
 mod echo;
+mod extractor;
 mod flaky;
 mod flights;
 mod gate;
 mod hotels;
+mod oncall;
 mod painter;
 mod signs;
 mod slow;
+mod writer;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -105,6 +112,13 @@ fn agent(kind: Kind, url: &str, options: &Options) -> io::Result<(Arc<dyn Agent>
             return Ok((Arc::new(signs), routes));
         }
         Kind::Painter => Arc::new(painter::Painter),
+        Kind::Writer => Arc::new(writer::Writer),
+        Kind::Extractor => {
+            Arc::new(extractor::Extractor { careless: options.failures, had: Mutex::default() })
+        }
+        Kind::Specialist => Arc::new(oncall::Specialist),
+        Kind::Generalist => Arc::new(oncall::Generalist),
+        Kind::Notifier => Arc::new(oncall::Notifier),
         Kind::Chunks => Arc::new(chunks::Chunks { pieces: options.chunks }),
         Kind::Conformance => Arc::new(conformance::Scripted),
     };
@@ -121,6 +135,11 @@ fn usual_pace(kind: Kind) -> Duration {
         | Kind::Asks
         | Kind::Gate
         | Kind::Painter
+        | Kind::Writer
+        | Kind::Extractor
+        | Kind::Specialist
+        | Kind::Generalist
+        | Kind::Notifier
         | Kind::SignsItsCard
         | Kind::Conformance => Duration::ZERO,
     }

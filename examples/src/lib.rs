@@ -49,6 +49,16 @@ pub enum Kind {
     Painter,
     /// Does what echo does. Its card is signed, and its key set is served at `/keys.json`.
     SignsItsCard,
+    /// Drafts, reviews, translates and sums up texts.
+    Writer,
+    /// Reads facts out of texts, and leaves one out a number of times per text.
+    Extractor,
+    /// Diagnoses incidents of databases, and refuses others.
+    Specialist,
+    /// Diagnoses any incident.
+    Generalist,
+    /// Tells people.
+    Notifier,
     /// All of A2A, with behaviours that a Message chooses, for suites that test A2A servers.
     Conformance,
 }
@@ -56,7 +66,7 @@ pub enum Kind {
 impl Kind {
     /// Those of `examples/catalog.yaml`, in its order: all but the conformance agent, which tests
     /// servers and serves nobody.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
         Self::Flights,
         Self::Hotels,
         Self::Activities,
@@ -68,6 +78,11 @@ impl Kind {
         Self::Gate,
         Self::Painter,
         Self::SignsItsCard,
+        Self::Writer,
+        Self::Extractor,
+        Self::Specialist,
+        Self::Generalist,
+        Self::Notifier,
     ];
 
     /// The port on loopback where `examples/catalog.yaml` expects the agent: 9101 and up; 9100 for
@@ -104,7 +119,7 @@ pub struct Options {
     pub pace: Option<Duration>,
     /// How long slow works when the text names no delay.
     pub delay: Duration,
-    /// How often flaky fails for each distinct text.
+    /// How often flaky fails for each distinct text, and extractor leaves something out.
     pub failures: u32,
     /// How flaky fails.
     pub failure: Failure,

@@ -85,31 +85,41 @@ async fn the_examples_are_applied_once_and_then_only_what_changed_changes() {
         "what is tried is what is done"
     );
     let _steady = steady();
-    assert_snapshot!(format!("{}{}", done.stdout, again.stdout), @r"
+    assert_snapshot!(format!("{}{}", done.stdout, again.stdout), @r##"
     unchanged activities (approved)
     unchanged asks (approved)
     unchanged chunks (approved)
     changed   echo (tags; approved)
+    unchanged extractor (approved)
     unchanged flaky (approved)
     unchanged flights (approved)
     unchanged gate (approved)
+    unchanged generalist (approved)
     unchanged hotels (approved)
+    unchanged notifier (approved)
     unchanged painter (approved)
     unchanged signs-its-card (approved)
     removed   slow
-    0 added, 1 changed, 9 unchanged, 1 removed
+    unchanged specialist (approved)
+    unchanged writer (approved)
+    0 added, 1 changed, 14 unchanged, 1 removed
     unchanged activities (approved)
     unchanged asks (approved)
     unchanged chunks (approved)
     unchanged echo (approved)
+    unchanged extractor (approved)
     unchanged flaky (approved)
     unchanged flights (approved)
     unchanged gate (approved)
+    unchanged generalist (approved)
     unchanged hotels (approved)
+    unchanged notifier (approved)
     unchanged painter (approved)
     unchanged signs-its-card (approved)
-    0 added, 0 changed, 10 unchanged, 0 removed
-    ");
+    unchanged specialist (approved)
+    unchanged writer (approved)
+    0 added, 0 changed, 15 unchanged, 0 removed
+    "##);
 }
 
 #[tokio::test]

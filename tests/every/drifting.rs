@@ -166,3 +166,52 @@ async fn a_policy_says_which_changes_keep_an_approval() {
         assert_eq!(standing(&live).await, after_more, "{policy}");
     }
 }
+
+#[tokio::test]
+async fn a_locked_run_refuses_every_kind_of_change_and_names_it() {
+    let live = Live::approved("{}", |card| card).await;
+    let file = format!(
+        "convoke: 1\nname: locked\nagents: {{it: {{url: \"{}\"}}}}\nsteps: {{a: {{agent: it, message: Hello.}}}}\n",
+        live.agent.url
+    );
+    live.convoke.write("locked.yaml", file);
+    let locked = live.convoke.run(["plan", "--lock", "locked.yaml"]).await.exits(0);
+    assert_eq!(locked.stderr, "wrote locked.lock.yaml: steps 1, agents 1\n");
+    let again = live.convoke.run(["plan", "--lock", "locked.yaml"]).await.exits(0);
+    assert_eq!(again.stderr, "locked.lock.yaml stays as it is\n");
+    let planned = live.convoke.run(["plan", "locked.yaml"]).await.exits(0);
+    assert!(planned.stdout.contains("locked by locked.lock.yaml"), "{}", planned.stdout);
+    let signer: Edit = |card| {
+        let (key, _) = SigningKey::generate(Algorithm::Es256).expect("a key");
+        *card = signed(card.clone(), &key, "theirs");
+    };
+    let named = [
+        "~ /description",
+        "+ /skills/more",
+        "skill `rest` was removed",
+        "an interface is now on `https://elsewhere.example`",
+        "the security requirements changed",
+        "it was signed by nobody, and is by theirs",
+    ];
+    for (edit, named) in EDITS.into_iter().chain([signer]).zip(named) {
+        live.serve(live.base());
+        live.edit(edit);
+        let refused = live.convoke.run(["run", "locked.yaml"]).await.exits(1);
+        assert!(refused.stderr.contains("plan::locked-card"), "{}", refused.stderr);
+        assert!(refused.stderr.contains(named), "{named}: {}", refused.stderr);
+    }
+    assert_eq!(live.agent.received("SendMessage").len(), 0, "nothing is sent");
+    let _relocked = live.convoke.run(["plan", "--lock", "locked.yaml"]).await.exits(0);
+    let _planned = live.convoke.run(["plan", "locked.yaml"]).await.exits(0);
+    let folder = live.convoke.run(["validate", "."]).await.exits(1);
+    assert_eq!(
+        folder.stdout, "./locked.yaml: ok\n",
+        "the policy is no workflow, and the lock not taken for one"
+    );
+    assert!(!folder.stderr.contains("lock.yaml"), "{}", folder.stderr);
+    let _named = live.convoke.run(["validate", "locked.lock.yaml"]).await.exits(0);
+    live.convoke.write("locked.lock.yaml", "<<<<<<< ours\n");
+    let broken = live.convoke.run(["validate", "locked.lock.yaml"]).await.exits(1);
+    assert!(broken.stderr.contains("locked.lock.yaml:1:1"), "{}", broken.stderr);
+    let _refused = live.convoke.run(["run", "locked.yaml"]).await.exits(2);
+}

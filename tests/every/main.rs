@@ -42,6 +42,7 @@ mod signatures;
 mod strangers;
 mod tokens;
 mod trusting;
+mod workflows;
 
 /// Hides what differs from run to run before a snapshot is compared: ports, ids, times, folders.
 fn steady() -> insta::internals::SettingsBindDropGuard {

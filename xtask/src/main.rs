@@ -1,4 +1,4 @@
-//! Project chores: `cargo xtask codegen|tidy|test|mutate-fields|interop|peers|long|ci`.
+//! Project chores: `cargo xtask codegen|tidy|test|mutate-fields|interop|peers|planning|long|ci`.
 
 mod ci;
 mod codegen;
@@ -55,6 +55,12 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         options: Vec<String>,
     },
+    /// Measures how Convoke plans beside what a Python program would do.
+    Planning {
+        /// Options of `benches planning`, such as `--rounds 9`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
+    },
     /// Runs the long suites, all or by name.
     Long {
         /// Names of suites, each with a number after it that stands for its usual amount; none runs all.
@@ -78,6 +84,7 @@ fn main() -> ExitCode {
         Chore::MutateFields { word } => mutate::run(word.as_deref()),
         Chore::Interop => interop::run(),
         Chore::Peers { options } => peers::run(&options),
+        Chore::Planning { options } => peers::planning(&options),
         Chore::Long { list: true, .. } => long::list(),
         Chore::Long { names, times, .. } => long::run(&names, times),
         Chore::Ci => ci::run(),

@@ -71,6 +71,10 @@ pub(crate) enum Command {
         /// How to show it.
         #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
         format: PlanFormat,
+        /// Choose agents anew, and write them with their cards into FILE.lock.yaml beside the file: runs refuse other
+        /// agents and other cards from then on.
+        #[arg(long)]
+        lock: bool,
     },
     /// The agent directory.
     Agents(AgentsArgs),

@@ -34,7 +34,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Validate { paths } => validate::run(&args, paths),
         Command::Schema => schema::run(),
         Command::Init { folder } => init::run(folder),
-        Command::Plan { file, format } => plan::run(&args, file, *format).await,
+        Command::Plan { file, format, lock } => plan::run(&args, file, *format, *lock).await,
         Command::Agents(command) => agents::run(&args, command).await,
         Command::Runs(command) => runs::run(&args, command).await,
         Command::Deliveries(command) => deliveries::run(&args, command).await,

@@ -7,18 +7,16 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use document::{Limits, Source};
-use planner::{Plan, Workflow};
+use planner::{Lock, Plan, Workflow};
 use protocol::v1::Part;
 use serde_json::{Map, Value, json};
 use server::BindError;
 
 use crate::{args::RunArgs, failure::Failure, output, place::Place};
 
-/// Reads and checks a workflow; a failure shows every problem.
+/// Reads and checks a workflow, and the lock beside it; a failure shows every problem.
 pub(crate) fn load(path: &Path) -> Result<Workflow, Failure> {
-    let source = read(path)?;
-    planner::check(&source)
-        .map_err(|problems| Failure::file(output::diagnostics(&source, &problems)))
+    server::load_workflow(path).map_err(|problems| Failure::file(output::problems(&problems)))
 }
 
 /// Reads a file a person wrote.
@@ -43,12 +41,30 @@ pub(crate) fn shown(path: &Path) -> String {
 pub(crate) async fn bind(place: &Place, workflow: Workflow) -> Result<Plan, Failure> {
     let registry = place.registry().await?;
     let workflow = Arc::new(workflow);
-    server::bind(&registry, &workflow).await.map_err(|error| match error {
+    server::bind(&registry, &workflow).await.map_err(|error| unbound(&workflow.source, error))
+}
+
+/// Binds the workflow of a file anew, and makes the lock that will be kept at `beside`.
+pub(crate) async fn bind_and_lock(
+    place: &Place,
+    path: &Path,
+    beside: &Path,
+) -> Result<(Plan, Lock), Failure> {
+    let source = read(path)?;
+    let workflow = planner::check(&source)
+        .map_err(|problems| Failure::file(output::diagnostics(&source, &problems)))?;
+    let registry = place.registry().await?;
+    let bound = server::bind_and_lock(&registry, workflow, &shown(beside)).await;
+    bound.map_err(|error| unbound(&source, error))
+}
+
+fn unbound(source: &Source, error: BindError) -> Failure {
+    match error {
         BindError::Unreachable(_) => Failure::unavailable(error),
         BindError::NoAgent(problems) => {
-            Failure::file_as_things_are(output::diagnostics(&workflow.source, &problems))
+            Failure::file_as_things_are(output::diagnostics(source, &problems))
         }
-    })
+    }
 }
 
 /// What a run starts with: checked inputs, and the Parts that a step without `message` sends on.

@@ -26,8 +26,10 @@ use crate::workflow::Workflow;
 
 mod candidates;
 mod explain;
+mod locked;
 
 use candidates::candidates;
+pub use locked::lock;
 
 /// Binds every step of a workflow to an agent.
 ///
@@ -69,8 +71,15 @@ type Bound = (Vec<Option<Binding>>, Vec<Diagnostic>);
 /// Why nothing fits: the message without the step, and what can be done.
 #[derive(Clone)]
 struct Problem {
+    code: &'static str,
     message: String,
     help: String,
+}
+
+impl Problem {
+    fn new(message: String, help: String) -> Self {
+        Self { code: "plan::no-agent", message, help }
+    }
 }
 
 struct Binder<'a> {
@@ -79,7 +88,8 @@ struct Binder<'a> {
     /// The file's own agents, under the names the file gives them.
     inline: Vec<Arc<Agent>>,
     fetched: &'a BTreeMap<String, Agent>,
-    choices: HashMap<String, Choice>,
+    /// By what is asked for, and the agent that the lock names.
+    choices: HashMap<(String, Option<&'a str>), Choice>,
     bindings: Vec<Option<Binding>>,
     problems: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
@@ -142,13 +152,14 @@ impl<'a> Binder<'a> {
             self.not_fetched(&format!("step `{}`", step.id), url, step.selector_span);
             return None;
         };
+        if let Err(problem) = locked::url(self.workflow, &step.id, agent) {
+            self.no_agent(step, &format!("the agent at {url}"), &problem);
+            return None;
+        }
         match binding(agent, Arc::from([])) {
             Some(binding) => Some(binding),
             None => {
-                let problem = Problem {
-                    message: explain::not_spoken(agent),
-                    help: explain::SPOKEN.to_owned(),
-                };
+                let problem = Problem::new(explain::not_spoken(agent), explain::SPOKEN.to_owned());
                 self.no_agent(step, &format!("the agent at {url}"), &problem);
                 None
             }
@@ -160,11 +171,18 @@ impl<'a> Binder<'a> {
         if asked.name.as_deref().is_some_and(|name| self.is_unfetched(name)) {
             return None;
         }
-        let key = asked.to_string();
+        let locked = match locked::agent(self.workflow, &step.id) {
+            Ok(locked) => locked,
+            Err(problem) => {
+                self.no_agent(step, &asked.to_string(), &problem);
+                return None;
+            }
+        };
+        let key = (asked.to_string(), locked);
         let choice = match self.choices.get(&key) {
             Some(choice) => choice.clone(),
             None => {
-                let choice = self.choose(asked);
+                let choice = self.choose(asked, locked);
                 self.choices.insert(key, choice.clone());
                 choice
             }
@@ -186,9 +204,13 @@ impl<'a> Binder<'a> {
             && !self.inline.iter().any(|agent| agent.name == name)
     }
 
-    fn choose(&self, asked: &Criteria) -> Choice {
+    fn choose(&self, asked: &Criteria, locked: Option<&str>) -> Choice {
         let candidates = candidates(asked, self.index, &self.inline);
+        if let Some(name) = locked {
+            return locked::choose(self.workflow, asked, &candidates, name);
+        }
         let winner = candidates
+            .list
             .iter()
             .filter(|candidate| candidate.is_usable())
             .min_by_key(|it| rank(it.agent, asked));
@@ -201,9 +223,8 @@ impl<'a> Binder<'a> {
 
     fn no_agent(&mut self, step: &Step, asked: &str, problem: &Problem) {
         let message = format!("no agent for step `{}` ({asked}): {}", step.id, problem.message);
-        let problem = Diagnostic::error("plan::no-agent", message)
-            .at(step.selector_span, "")
-            .help(&problem.help);
+        let problem =
+            Diagnostic::error(problem.code, message).at(step.selector_span, "").help(&problem.help);
         self.problems.push(problem);
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use protocol::v1::{AgentCard, AgentSkill};
-use registry::{Agent, Signed, Tier};
+use registry::{Agent, Index, Signed, Tier};
 use serde::{Deserialize, Serialize};
 
 /// The capability under which streaming is asked for.
@@ -95,46 +95,10 @@ impl Criteria {
             || !self.any_tags.is_empty()
     }
 
-    /// Whether an agent meets one of those that agents are found by.
-    pub(crate) fn touches(&self, agent: &Agent) -> bool {
-        let tags = agent.all_tags();
-        self.name.as_deref().is_some_and(|name| is_named(agent, name))
-            || self.skill.as_deref().is_some_and(|skill| has_skill(agent, skill))
-            || self.provider.as_deref().is_some_and(|provider| is_of(agent, provider))
-            || self.tags.iter().chain(&self.any_tags).any(|tag| tags.contains(&fold(tag)))
-    }
-
-    /// Each condition that an agent does not meet, apart from evidence.
-    pub(crate) fn lacks(&self, agent: &Agent) -> Vec<String> {
-        let mut lacks = Vec::new();
-        if self.name.as_deref().is_some_and(|name| !is_named(agent, name)) {
-            lacks.push("has another name".to_owned());
-        }
-        if let Some(skill) = self.skill.as_deref().filter(|skill| !has_skill(agent, skill)) {
-            lacks.push(format!("has no skill `{skill}`"));
-        }
-        if !self.tags.is_empty() || !self.any_tags.is_empty() {
-            let tags = agent.all_tags();
-            let missing = self.tags.iter().filter(|tag| !tags.contains(&fold(tag)));
-            lacks.extend(missing.map(|tag| format!("has no tag `{tag}`")));
-            let has_one = self.any_tags.iter().any(|tag| tags.contains(&fold(tag)));
-            if !self.any_tags.is_empty() && !has_one {
-                lacks.push(format!("has none of the tags {}", quoted(&self.any_tags)));
-            }
-        }
-        if let Some(provider) = self.provider.as_deref().filter(|it| !is_of(agent, it)) {
-            lacks.push(format!("is not of `{provider}`"));
-        }
-        self.add_lacking_modes(&agent.card, &mut lacks);
-        let undeclared = self.requires.iter().filter(|wanted| !declares(&agent.card, wanted));
-        lacks.extend(undeclared.map(|wanted| format!("does not declare `{wanted}`")));
-        if self.signed && agent.signed != Signed::Trusted {
-            lacks.push(format!("has no trusted signature ({})", agent.signed));
-        }
-        lacks
-    }
-
     fn add_lacking_modes(&self, card: &AgentCard, lacks: &mut Vec<String>) {
+        if self.input_modes.is_empty() && self.output_modes.is_empty() {
+            return;
+        }
         let skill = self.skill.as_deref();
         let taken = modes(card, skill, (&card.default_input_modes, |it| &it.input_modes));
         let given = modes(card, skill, (&card.default_output_modes, |it| &it.output_modes));
@@ -156,6 +120,72 @@ impl Criteria {
             }
         })
     }
+}
+
+/// What a selector asks for, with every tag that means the same.
+pub(crate) struct Wanted<'a> {
+    asked: &'a Criteria,
+    /// For each of `tags`, then of `any_tags`, what means it.
+    tags: Vec<Vec<String>>,
+    any_tags: Vec<Vec<String>>,
+}
+
+impl<'a> Wanted<'a> {
+    pub(crate) fn of(asked: &'a Criteria, index: &Index) -> Self {
+        let meanings = |tags: &[String]| tags.iter().map(|tag| index.meanings(tag)).collect();
+        Self { asked, tags: meanings(&asked.tags), any_tags: meanings(&asked.any_tags) }
+    }
+
+    /// Whether an agent meets one of the conditions that agents are found by.
+    pub(crate) fn touches(&self, agent: &Agent) -> bool {
+        let Criteria { name, skill, provider, .. } = self.asked;
+        name.as_deref().is_some_and(|name| is_named(agent, name))
+            || skill.as_deref().is_some_and(|skill| has_skill(agent, skill))
+            || provider.as_deref().is_some_and(|provider| is_of(agent, provider))
+            || self.tags.iter().chain(&self.any_tags).any(|same| has_one(agent, same))
+    }
+
+    /// Each condition that an agent does not meet, apart from evidence.
+    pub(crate) fn lacks(&self, agent: &Agent) -> Vec<String> {
+        let Criteria { name, skill, tags, any_tags, provider, .. } = self.asked;
+        let mut lacks = Vec::new();
+        if name.as_deref().is_some_and(|name| !is_named(agent, name)) {
+            lacks.push("has another name".to_owned());
+        }
+        if let Some(skill) = skill.as_deref().filter(|skill| !has_skill(agent, skill)) {
+            lacks.push(format!("has no skill `{skill}`"));
+        }
+        if !tags.is_empty() || !any_tags.is_empty() {
+            let missing = tags.iter().zip(&self.tags).filter(|(_, same)| !has_one(agent, same));
+            lacks.extend(missing.map(|(tag, _)| format!("has no tag `{tag}`")));
+            let has_any = self.any_tags.iter().any(|same| has_one(agent, same));
+            if !any_tags.is_empty() && !has_any {
+                lacks.push(format!("has none of the tags {}", quoted(any_tags)));
+            }
+        }
+        if let Some(provider) = provider.as_deref().filter(|it| !is_of(agent, it)) {
+            lacks.push(format!("is not of `{provider}`"));
+        }
+        lacks.extend(self.lacks_beside(agent));
+        lacks
+    }
+
+    /// Each condition that an agent does not meet, of those that only narrow what was found.
+    pub(crate) fn lacks_beside(&self, agent: &Agent) -> Vec<String> {
+        let Criteria { requires, signed, .. } = self.asked;
+        let mut lacks = Vec::new();
+        self.asked.add_lacking_modes(&agent.card, &mut lacks);
+        let undeclared = requires.iter().filter(|wanted| !declares(&agent.card, wanted));
+        lacks.extend(undeclared.map(|wanted| format!("does not declare `{wanted}`")));
+        if *signed && agent.signed != Signed::Trusted {
+            lacks.push(format!("has no trusted signature ({})", agent.signed));
+        }
+        lacks
+    }
+}
+
+fn has_one(agent: &Agent, same: &[String]) -> bool {
+    same.iter().any(|tag| agent.has_tag(tag))
 }
 
 impl fmt::Display for Criteria {

@@ -1,6 +1,7 @@
 //! What a workflow file may contain, and the check that finds everything wrong with one at once.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use document::{Diagnostic, Limits, Node, Source, Span, Value, parse};
@@ -12,6 +13,7 @@ use crate::expression::Locals;
 use crate::inputs::Input;
 use crate::language::Place;
 use crate::limits::{Budget, Concurrency};
+use crate::lock::Lock;
 use crate::schedule::Schedule;
 use crate::step::{OnError, Retry, Selector, Step};
 use crate::template::Template;
@@ -96,6 +98,9 @@ pub struct Workflow {
     pub outputs_read: Vec<usize>,
     /// The file itself, for the positions of later problems.
     pub source: Source,
+    /// The agents, with their cards, that its steps are locked to. A plan is bound by it; a run has its plan.
+    #[serde(skip)]
+    pub lock: Option<Arc<Lock>>,
 }
 
 /// Describes an agent that only this file knows.
@@ -246,6 +251,7 @@ impl<'n> Checker<'_, 'n> {
             outputs,
             outputs_read,
             source: self.decoder.source.clone(),
+            lock: None,
         };
         // Edges go by the steps of the file, of which some may not have been read.
         if workflow.outputs.is_empty() && self.decoder.problems.is_empty() {

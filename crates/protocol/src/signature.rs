@@ -17,6 +17,7 @@ mod verify;
 use std::{fmt, str::FromStr};
 
 pub use canonical::{Form, canonical};
+pub use jws::key_id;
 pub use keys::Keys;
 pub use lookup::{check, fetch_keys};
 pub use signing::{Headers, SigningKey, sign};

@@ -143,6 +143,16 @@ impl Agent {
         let skills = self.card.skills.iter().flat_map(|skill| &skill.tags);
         skills.chain(&self.tags).map(|tag| fold(tag)).filter(|tag| !tag.is_empty()).collect()
     }
+
+    /// Whether a tag in lower case is one of [`Agent::all_tags`].
+    #[must_use]
+    pub fn has_tag(&self, tag: &str) -> bool {
+        let skills = self.card.skills.iter().flat_map(|skill| &skill.tags);
+        skills.chain(&self.tags).any(|own| match own.is_ascii() {
+            true => !tag.is_empty() && own.trim().eq_ignore_ascii_case(tag),
+            false => fold(own) == tag,
+        })
+    }
 }
 
 /// How names and tags are compared: without case and surrounding white space.

@@ -31,7 +31,7 @@ impl fmt::Display for CardChange {
 
 /// Every place in which two versions of a card differ, in the order of their pointers.
 #[must_use]
-pub(crate) fn changes(old: &Value, new: &Value) -> Vec<CardChange> {
+pub fn changes(old: &Value, new: &Value) -> Vec<CardChange> {
     let mut found = Vec::new();
     compare("", Some(old), Some(new), &mut found);
     found.sort_by(|a, b| a.pointer.cmp(&b.pointer));

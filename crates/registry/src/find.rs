@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use attributes::Attributes;
+pub(crate) use lists::intersect;
 pub(crate) use terms::Terms;
 pub(crate) use words::of_query;
 
@@ -331,7 +332,7 @@ fn filtered(index: &Index, query: &Query) -> Option<Vec<u32>> {
     lists.sort_by_key(|list| list.len());
     let mut lists = lists.into_iter();
     let first = lists.next().map(std::borrow::Cow::into_owned);
-    let mut kept = lists.fold(first, |kept, list| kept.map(|kept| lists::intersect(&kept, &list)));
+    let mut kept = lists.fold(first, |kept, list| kept.map(|kept| intersect(&kept, &list)));
     for filter in volatile {
         let is_wanted = |number: &u32| index.standing(*number).passes(filter);
         match &mut kept {

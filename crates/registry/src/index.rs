@@ -1,3 +1,4 @@
+mod meeting;
 mod roster;
 
 use std::collections::HashMap;
@@ -5,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
+pub use self::meeting::Meeting;
 use self::roster::Roster;
 use crate::agent::fold;
 use crate::find::{self, Attributes, Facet, Filter, Found, Hit, Query, Standing, Terms};

@@ -51,7 +51,7 @@ pub use ard::{ListRequest, PART, Published, QueryError, REGISTRY, SearchRequest,
 pub use brought::Brought;
 pub use cards::{Cards, fetch_agent};
 pub use catalog::{CardAt, Entry, Listing, read as read_catalog};
-pub use changes::CardChange;
+pub use changes::{CardChange, changes as card_changes};
 pub use curation::{Change, Curation, Decision, History, TransitionError};
 pub use digest::{CardDigest, NotADigest};
 pub use drift::{Drift, DriftClass};
@@ -62,7 +62,7 @@ pub use evidence::{
 };
 pub use export::to_catalog;
 pub use find::{Facet, Field, Filter, Found, Hit, Kind, Match, Position, Query};
-pub use index::Index;
+pub use index::{Index, Meeting};
 pub use keyrings::Keyrings;
 pub use lint::{Finding, is_media_type, lint};
 pub use news::{Event, News, NewsAt};

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use document::Diagnostic;
-use planner::{Plan, Workflow};
-use registry::Registry;
+use planner::{Lock, Plan, Workflow};
+use registry::{Agent, Registry};
 use store::AccountId;
 
 /// Why a workflow cannot be run now.
@@ -37,6 +37,33 @@ impl BindError {
 /// # Errors
 /// A [`BindError`] with everything that stands in the way.
 pub async fn bind(registry: &Registry, workflow: &Arc<Workflow>) -> Result<Plan, BindError> {
+    let fetched = fetched(registry, workflow).await?;
+    planner::bind(Arc::clone(workflow), &registry.index(), &fetched).map_err(BindError::NoAgent)
+}
+
+/// Binds a workflow anew, whatever lock it has, and makes the lock of what was chosen; `file` is what the lock's file
+/// will be called.
+///
+/// # Errors
+/// As [`bind`].
+pub async fn bind_and_lock(
+    registry: &Registry,
+    workflow: Workflow,
+    file: &str,
+) -> Result<(Plan, Lock), BindError> {
+    let workflow = Arc::new(Workflow { lock: None, ..workflow });
+    let fetched = fetched(registry, &workflow).await?;
+    let index = registry.index();
+    let plan = planner::bind(workflow, &index, &fetched).map_err(BindError::NoAgent)?;
+    let lock = planner::lock(&plan, &index, &fetched, file);
+    Ok((plan, lock))
+}
+
+/// The agents that the file itself names by their URL.
+async fn fetched(
+    registry: &Registry,
+    workflow: &Workflow,
+) -> Result<BTreeMap<String, Agent>, BindError> {
     let mut fetched = BTreeMap::new();
     let mut problems = Vec::new();
     for url in workflow.urls() {
@@ -47,10 +74,7 @@ pub async fn bind(registry: &Registry, workflow: &Arc<Workflow>) -> Result<Plan,
             Err(error) => problems.push(error.to_string()),
         }
     }
-    if !problems.is_empty() {
-        return Err(BindError::Unreachable(problems));
-    }
-    planner::bind(Arc::clone(workflow), &registry.index(), &fetched).map_err(BindError::NoAgent)
+    if problems.is_empty() { Ok(fetched) } else { Err(BindError::Unreachable(problems)) }
 }
 
 /// The name under which a workflow knows the agent at a URL; the URL itself when it gives none.

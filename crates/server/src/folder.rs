@@ -12,7 +12,7 @@ use std::{
 };
 
 use document::{Limits, Problems, Source};
-use planner::Workflow;
+use planner::{Lock, Workflow};
 
 use crate::Workflows;
 
@@ -38,8 +38,13 @@ struct File {
     good: Option<Arc<Workflow>>,
 }
 
-/// What differs once a file has changed.
-type Stamp = (u64, Option<SystemTime>);
+/// What differs once a file or its lock has changed.
+type Stamp = (Written, Option<Written>);
+/// How long a file is, and when it was written.
+type Written = (u64, Option<SystemTime>);
+
+/// How the name of a lock's file ends.
+const LOCK_ENDS: &str = "lock.yaml";
 
 impl Folder {
     /// Reads every `*.yaml` of a folder.
@@ -106,19 +111,56 @@ impl Folder {
 }
 
 fn read(path: &Path, stamp: Stamp, good: Option<Arc<Workflow>>) -> File {
-    match load(path) {
+    match load_workflow(path) {
         Ok(workflow) => File { stamp, problems: None, good: Some(Arc::new(workflow)) },
         Err(problems) => File { stamp, problems: Some(problems), good },
     }
 }
 
-fn load(path: &Path) -> Result<Workflow, Problems> {
+/// Reads and checks a workflow's file, and the lock beside it if there is one.
+///
+/// # Errors
+/// With everything that is wrong with the file, or with its lock.
+pub fn load_workflow(path: &Path) -> Result<Workflow, Problems> {
     let source_file = Source::read(path, &Limits::default())?;
-    planner::check(&source_file).map_err(|diagnostics| Problems { source_file, diagnostics })
+    let workflow = planner::check(&source_file)
+        .map_err(|diagnostics| Problems { source_file, diagnostics })?;
+    let beside = lock_of(path);
+    if !beside.exists() {
+        return Ok(workflow);
+    }
+    let lock = load_lock(&beside)?;
+    match lock.mismatch(&workflow) {
+        None => Ok(Workflow { lock: Some(Arc::new(lock)), ..workflow }),
+        Some(problem) => {
+            Err(Problems::one(Source::new(&beside.display().to_string(), ""), problem))
+        }
+    }
 }
 
-/// The files of a folder that are taken for workflows, in the order of their names: its `*.yaml`, not
-/// those of folders below it.
+/// Reads the file of a lock.
+///
+/// # Errors
+/// With what is wrong with it.
+pub fn load_lock(path: &Path) -> Result<Lock, Problems> {
+    let source_file = Source::read(path, &Lock::limits())?;
+    Lock::read(&source_file).map_err(|diagnostics| Problems { source_file, diagnostics })
+}
+
+/// Where the lock of a workflow's file is kept: `trip.lock.yaml` for `trip.yaml`.
+#[must_use]
+pub fn lock_of(workflow: &Path) -> PathBuf {
+    workflow.with_extension(LOCK_ENDS)
+}
+
+/// Whether a file is a lock, by its name.
+#[must_use]
+pub fn is_lock(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|it| it.ends_with(".lock.yaml"))
+}
+
+/// The files of a folder that are taken for workflows, in the order of their names: its `*.yaml`
+/// other than locks, not those of folders below it.
 ///
 /// # Errors
 /// When the folder cannot be read.
@@ -126,7 +168,7 @@ pub fn workflow_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|it| it == "yaml") && !path.is_dir() {
+        if path.extension().is_some_and(|it| it == "yaml") && !is_lock(&path) && !path.is_dir() {
             files.push(path);
         }
     }
@@ -138,13 +180,17 @@ fn stamps(folder: &Path) -> io::Result<BTreeMap<PathBuf, Stamp>> {
     let mut found = BTreeMap::new();
     for path in workflow_files(folder)? {
         // One that is gone between the two looks is gone.
-        if let Ok(metadata) = std::fs::metadata(&path)
-            && metadata.is_file()
-        {
-            found.insert(path, (metadata.len(), metadata.modified().ok()));
+        if let Some(file) = written(&path) {
+            let lock = written(&lock_of(&path));
+            found.insert(path, (file, lock));
         }
     }
     Ok(found)
+}
+
+fn written(path: &Path) -> Option<Written> {
+    let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    Some((metadata.len(), metadata.modified().ok()))
 }
 
 #[cfg(test)]

@@ -169,3 +169,67 @@ async fn chunks_streams_as_many_pieces_as_asked_and_keeps_one_artifact() {
     let too_many = chunks.task(text("count to 100001")).await;
     assert_eq!(too_many.state(), TaskState::Rejected);
 }
+
+#[tokio::test]
+async fn a_draft_becomes_better_with_each_turn() {
+    let writer = start(Kind::Writer, Options::default()).await;
+    let mut words = "Draft a notice";
+    let mut before = Vec::new();
+    let mut scores = Vec::new();
+    for turn in 1..=4 {
+        let mut message = Message::user(vec![Part::text(words)]);
+        message.reference_task_ids = before;
+        let task = writer.task(message).await;
+        let data = artifact_data(&task, "draft");
+        assert_eq!(data["version"], turn);
+        scores.push(data["score"].clone());
+        (words, before) = ("Improve a notice: name a source", vec![task.id]);
+    }
+    assert_eq!(scores, [5, 7, 9, 10].map(serde_json::Value::from));
+}
+
+#[tokio::test]
+async fn a_writer_reviews_translates_and_sums_up() {
+    let writer = start(Kind::Writer, Options::default()).await;
+    let parts = ["Review this.", "All is well. TODO: dates."].map(Part::text);
+    let review = writer.task(Message::user(parts.into())).await;
+    assert_eq!(artifact_text(&review, "review"), "unfinished: TODO: dates");
+    let translated = writer.task(text("Translate into German: Closed.")).await;
+    assert_eq!(artifact_text(&translated, "translation"), "[German] Closed.");
+    let refused = writer.task(text("Translate this")).await;
+    assert_eq!(refused.state(), TaskState::Rejected);
+    let parts = ["Report", "one\nfinding", "another"].map(Part::text);
+    let summary = writer.task(Message::user(parts.into())).await;
+    assert_eq!(artifact_text(&summary, "summary"), "Report\n- one finding\n- another");
+}
+
+#[tokio::test]
+async fn an_extractor_is_complete_once_it_was_asked_often_enough() {
+    let extractor = start(Kind::Extractor, Options { failures: 1, ..Options::default() }).await;
+    let invoice = "Vendor: Acme\nTotal: 12.5";
+    let first = extractor.task(text(invoice)).await;
+    assert_eq!(artifact_data(&first, "facts"), json!({"vendor": "Acme"}));
+    let second = extractor.task(text(invoice)).await;
+    assert_eq!(artifact_data(&second, "facts"), json!({"vendor": "Acme", "total": 12.5}));
+}
+
+#[tokio::test]
+async fn a_specialist_refuses_what_a_generalist_takes() {
+    let specialist = start(Kind::Specialist, Options::default()).await;
+    let generalist = start(Kind::Generalist, Options::default()).await;
+    let known = specialist.task(text("The database is slow")).await;
+    let details = json!({"component": "database", "severity": 2});
+    assert_eq!(artifact_data(&known, "diagnosis"), details);
+    let unknown = "The website is down";
+    assert_eq!(specialist.task(text(unknown)).await.state(), TaskState::Rejected);
+    let taken = generalist.task(text(unknown)).await;
+    let details = json!({"component": "unknown", "severity": 1});
+    assert_eq!(artifact_data(&taken, "diagnosis"), details);
+}
+
+#[tokio::test]
+async fn a_notifier_says_what_it_sent() {
+    let notifier = start(Kind::Notifier, Options::default()).await;
+    let task = notifier.task(text("Hello")).await;
+    assert_eq!(artifact_text(&task, "notice"), "Sent: Hello");
+}

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use anstream::println;
+use anstream::{eprintln, println};
+use planner::Plan;
 
 use crate::{
     args::{Args, PlanFormat},
@@ -12,10 +13,19 @@ use crate::{
     workflow_file,
 };
 
-pub(crate) async fn run(args: &Args, file: &Path, format: PlanFormat) -> Result<Exit, Failure> {
-    let workflow = workflow_file::load(&workflow_file::find(&file.to_string_lossy()))?;
+pub(crate) async fn run(
+    args: &Args,
+    file: &Path,
+    format: PlanFormat,
+    is_to_lock: bool,
+) -> Result<Exit, Failure> {
+    let path = workflow_file::find(&file.to_string_lossy());
     let place = Place::look(args).await?;
-    let plan = workflow_file::bind(&place, workflow).await?;
+    let plan = if is_to_lock {
+        lock(&place, &path).await?
+    } else {
+        workflow_file::bind(&place, workflow_file::load(&path)?).await?
+    };
     match format {
         _ if args.json => output::json(&planner::show::json(&plan))?,
         PlanFormat::Json => output::json(&planner::show::json(&plan))?,
@@ -27,4 +37,21 @@ pub(crate) async fn run(args: &Args, file: &Path, format: PlanFormat) -> Result<
         }
     }
     Ok(Exit::Ok)
+}
+
+/// Writes the lock of a workflow's file beside it, whatever is there already.
+async fn lock(place: &Place, path: &Path) -> Result<Plan, Failure> {
+    let beside = server::lock_of(path);
+    let (plan, lock) = workflow_file::bind_and_lock(place, path, &beside).await?;
+    let text = lock.to_yaml();
+    let shown = workflow_file::shown(&beside);
+    if std::fs::read_to_string(&beside).is_ok_and(|known| known == text) {
+        eprintln!("{shown} stays as it is");
+        return Ok(plan);
+    }
+    std::fs::write(&beside, text)
+        .map_err(|error| Failure::work(format!("cannot write {shown}: {error}")))?;
+    let (steps, agents) = lock.size();
+    eprintln!("wrote {shown}: steps {steps}, agents {agents}");
+    Ok(plan)
 }

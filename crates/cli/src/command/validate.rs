@@ -47,6 +47,20 @@ pub(crate) fn run(args: &Args, paths: &[PathBuf]) -> Result<Exit, Failure> {
 }
 
 fn check(file: &Path) -> Checked {
+    if server::is_lock(file) {
+        return match server::load_lock(file) {
+            Ok(_) => Checked {
+                source: Source::new(&workflow_file::shown(file), ""),
+                problems: Vec::new(),
+                is_readable: true,
+            },
+            Err(wrong) => Checked {
+                is_readable: file.is_file(),
+                source: wrong.source_file,
+                problems: wrong.diagnostics,
+            },
+        };
+    }
     match Source::read(file, &Limits::default()) {
         Ok(source) => {
             let problems = planner::check(&source).err().unwrap_or_default();

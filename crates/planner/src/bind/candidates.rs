@@ -1,12 +1,16 @@
 //! The agents that come into question for a selector.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use protocol::card::interfaces_spoken;
-use registry::{Agent, Index};
+use registry::{Agent, Facet, Filter, Index, Meeting};
 
-use crate::criteria::Criteria;
+use crate::criteria::{Criteria, Wanted};
+
+/// The most agents with only a part of what is asked for that are looked at one by one. Where a directory has more, they
+/// are counted.
+const MAX_PARTS: usize = 60;
 
 /// An agent that fits the selector, or at least a part of it.
 pub(super) struct Candidate<'a> {
@@ -31,31 +35,57 @@ impl Candidate<'_> {
     }
 }
 
-/// Every agent that meets at least one of the conditions that agents are found by, by name. The file's own agents hide
-/// those of the registry with their names.
+/// All of them.
+pub(super) struct Candidates<'a> {
+    pub(super) list: Vec<Candidate<'a>>,
+    /// How many more there are, at least, that have only a part of what is asked for.
+    pub(super) more: usize,
+}
+
+/// Every agent that meets at least one of the conditions that agents are found by. The file's own agents hide those of
+/// the registry with their names.
 pub(super) fn candidates<'a>(
     asked: &Criteria,
     index: &'a Index,
     inline: &'a [Arc<Agent>],
-) -> Vec<Candidate<'a>> {
-    let mut found: BTreeMap<&str, &Agent> = BTreeMap::new();
-    let mut add = |agent: &'a Arc<Agent>| {
-        found.entry(&agent.name).or_insert(agent);
-    };
-    inline.iter().filter(|agent| asked.touches(agent)).for_each(&mut add);
-    let name = asked.name.as_deref();
-    let of_registry = name.filter(|name| !inline.iter().any(|agent| agent.name == *name));
-    of_registry.into_iter().filter_map(|name| index.by_name(name)).for_each(&mut add);
-    asked.skill.iter().flat_map(|skill| index.by_skill(skill)).for_each(&mut add);
-    let tags = asked.tags.iter().chain(&asked.any_tags);
-    tags.flat_map(|tag| index.by_tag(tag)).for_each(&mut add);
-    if let Some(provider) = &asked.provider {
-        let by_provider = Criteria { provider: Some(provider.clone()), ..Criteria::default() };
-        index.iter().filter(|agent| by_provider.touches(agent)).for_each(&mut add);
-    }
-    let candidate = |agent| {
-        let (lacks, unseen) = (asked.lacks(agent), asked.unseen(agent));
+) -> Candidates<'a> {
+    let wanted = Wanted::of(asked, index);
+    let conditions = conditions(asked);
+    let Meeting { all, mut some, mut more } = index.meeting(&conditions, MAX_PARTS);
+    let candidate = |agent: &'a Agent, lacks: Vec<String>| {
+        let unseen = asked.unseen(agent);
         Candidate { agent, lacks, unseen }
     };
-    found.into_values().map(candidate).collect()
+    let mut list: Vec<Candidate<'a>> = Vec::new();
+    let own = inline.iter().filter(|agent| wanted.touches(agent));
+    list.extend(own.map(|agent| candidate(agent, wanted.lacks(agent))));
+    let hidden: HashSet<&str> = inline.iter().map(|agent| agent.name.as_str()).collect();
+    let is_shown = |agent: &&&'a Arc<Agent>| !hidden.contains(agent.name.as_str());
+    if let Some(name) = &asked.name {
+        // Others have another name, whatever else they meet.
+        let named = index.by_name(name).filter(|_| !hidden.contains(name.as_str()));
+        some.retain(|it| named.is_none_or(|named| named.name != it.name));
+        list.extend(named.iter().filter(is_shown).map(|it| candidate(it, wanted.lacks(it))));
+        let named = named.map(|it| &it.name);
+        let rest = all.into_iter().filter(|it| Some(&it.name) != named);
+        some.extend(rest);
+        more += some.len().saturating_sub(MAX_PARTS);
+        some.truncate(MAX_PARTS);
+    } else {
+        list.extend(all.iter().filter(is_shown).map(|it| candidate(it, wanted.lacks_beside(it))));
+    }
+    list.extend(some.iter().filter(is_shown).map(|it| candidate(it, wanted.lacks(it))));
+    Candidates { list, more }
+}
+
+/// What of a selector the index finds agents by, names apart.
+fn conditions(asked: &Criteria) -> Vec<Filter> {
+    let mut conditions = Vec::new();
+    conditions.extend(asked.skill.iter().map(|skill| Filter::one(Facet::Skill, skill)));
+    conditions.extend(asked.tags.iter().map(|tag| Filter::one(Facet::Tag, tag)));
+    if !asked.any_tags.is_empty() {
+        conditions.push(Filter { facet: Facet::Tag, any: asked.any_tags.clone() });
+    }
+    conditions.extend(asked.provider.iter().map(|it| Filter::one(Facet::Provider, it)));
+    conditions
 }

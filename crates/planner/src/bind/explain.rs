@@ -6,7 +6,7 @@ use document::nearest;
 use protocol::card::interfaces_spoken;
 use registry::{Agent, Curation, Index, Tier};
 
-use super::candidates::Candidate;
+use super::candidates::{Candidate, Candidates};
 use super::{Problem, rank};
 use crate::criteria::{Criteria, Preference};
 use crate::plan::Lost;
@@ -21,34 +21,48 @@ const MAX_EXPLAINED: usize = 20;
 /// Why each candidate but the winner was not chosen: those that fit best first.
 pub(super) fn lost(
     asked: &Criteria,
-    candidates: &[Candidate<'_>],
+    candidates: &Candidates<'_>,
     winner: &Candidate<'_>,
 ) -> Vec<Lost> {
     let others: Vec<&Candidate<'_>> =
-        candidates.iter().filter(|it| it.agent.name != winner.agent.name).collect();
-    explained(asked, others, |candidate| {
+        candidates.list.iter().filter(|it| it.agent.name != winner.agent.name).collect();
+    explained(asked, others, candidates.more, |candidate| {
         reason(candidate).unwrap_or_else(|| outranked(asked, candidate.agent, winner.agent))
+    })
+}
+
+/// Why each candidate but the one that the lock names was not chosen.
+pub(super) fn lost_to_the_lock(
+    asked: &Criteria,
+    candidates: &Candidates<'_>,
+    locked: &Agent,
+    file: &str,
+) -> Vec<Lost> {
+    let others = candidates.list.iter().filter(|it| it.agent.name != locked.name).collect();
+    explained(asked, others, candidates.more, |candidate| {
+        reason(candidate).unwrap_or_else(|| format!("fits, but {file} has `{}`", locked.name))
     })
 }
 
 /// Why nothing fits, with every candidate.
 pub(super) fn nothing_fits(
     asked: &Criteria,
-    candidates: &[Candidate<'_>],
+    candidates: &Candidates<'_>,
     index: &Index,
 ) -> Problem {
-    if candidates.is_empty() {
+    if candidates.list.is_empty() {
         return no_candidates(asked, index);
     }
-    let reasons =
-        explained(asked, candidates.iter().collect(), |it| reason(it).unwrap_or_default());
+    let all = candidates.list.iter().collect();
+    let reasons = explained(asked, all, candidates.more, |it| reason(it).unwrap_or_default());
     let help: Vec<String> =
         reasons.iter().map(|lost| format!("`{}` {}", lost.agent, lost.why)).collect();
-    let message = match candidates.len() {
-        1 => "the only candidate cannot be used".to_owned(),
-        count => format!("none of the {count} candidates can be used"),
+    let message = match (candidates.list.len(), candidates.more) {
+        (1, 0) => "the only candidate cannot be used".to_owned(),
+        (count, 0) => format!("none of the {count} candidates can be used"),
+        (count, more) => format!("none of at least {} candidates can be used", count + more),
     };
-    Problem { message, help: help.join("\n") }
+    Problem::new(message, help.join("\n"))
 }
 
 fn no_candidates(asked: &Criteria, index: &Index) -> Problem {
@@ -56,7 +70,7 @@ fn no_candidates(asked: &Criteria, index: &Index) -> Problem {
     if index.is_empty() {
         let help = "the registry is empty: add an agent with `convoke agents add URL --approve`, \
                     or name one under `agents`";
-        return Problem { message, help: help.to_owned() };
+        return Problem::new(message, help.to_owned());
     }
     let mut hints = Vec::new();
     if let Some(name) = &asked.name {
@@ -69,7 +83,7 @@ fn no_candidates(asked: &Criteria, index: &Index) -> Problem {
         hints.push(hint("tag", tag, nearest(tag, sorted(index.tags()))));
     }
     hints.extend(asked.provider.as_ref().map(|provider| hint("provider", provider, None)));
-    Problem { message, help: hints.join("\n") }
+    Problem::new(message, hints.join("\n"))
 }
 
 fn hint(kind: &str, word: &str, near: Option<&str>) -> String {
@@ -89,22 +103,34 @@ fn sorted<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 fn explained(
     asked: &Criteria,
     mut candidates: Vec<&Candidate<'_>>,
+    more: usize,
     why: impl Fn(&Candidate<'_>) -> String,
 ) -> Vec<Lost> {
-    candidates.sort_by_key(|candidate| (candidate.lacks.len(), rank(candidate.agent, asked)));
+    let by_fit = |a: &&Candidate<'_>, b: &&Candidate<'_>| {
+        let lacking = a.lacks.len().cmp(&b.lacks.len());
+        lacking.then_with(|| rank(a.agent, asked).cmp(&rank(b.agent, asked)))
+    };
     let hidden = candidates.len().saturating_sub(MAX_EXPLAINED);
+    if hidden > 0 {
+        candidates.select_nth_unstable_by(MAX_EXPLAINED, by_fit);
+        candidates.truncate(MAX_EXPLAINED);
+    }
+    candidates.sort_by(by_fit);
     let shown = candidates.iter().take(MAX_EXPLAINED);
     let mut lost: Vec<Lost> = shown
         .map(|candidate| Lost { agent: candidate.agent.name.clone(), why: why(candidate) })
         .collect();
-    if hidden > 0 {
-        lost.push(Lost { agent: format!("{hidden} more"), why: "fit no better".to_owned() });
-    }
+    let hidden = match (hidden, more) {
+        (0, 0) => return lost,
+        (hidden, 0) => format!("{hidden} more"),
+        (hidden, more) => format!("at least {} more", hidden + more),
+    };
+    lost.push(Lost { agent: hidden, why: "fit no better".to_owned() });
     lost
 }
 
 /// Why a candidate cannot be used; none when it could.
-fn reason(candidate: &Candidate<'_>) -> Option<String> {
+pub(super) fn reason(candidate: &Candidate<'_>) -> Option<String> {
     let agent = candidate.agent;
     if !candidate.fits() {
         return Some(candidate.lacks.join(" and "));

@@ -452,3 +452,32 @@ fn each_condition_of_a_selector_leaves_out_who_does_not_meet_it() {
 fn first(plan: &Plan) -> &Binding {
     plan.bindings[0].as_ref().expect("the first step has an agent")
 }
+
+#[test]
+fn a_tag_is_also_met_by_one_that_means_the_same() {
+    let same = ["hotels", "lodging"].map(str::to_owned);
+    let agents = [agent("inn", "sleep", &["Lodging"]), agent("spa", "rest", &["spa"])];
+    let synonyms = registry::Synonyms::new([&same[..]]);
+    let index = Index::with_synonyms(agents.map(Arc::new), synonyms);
+    let steps = "  a: {agent: {tags: [hotels]}}\n  b: {agent: {any_tags: [hotels, none]}}\n";
+    let plan = bind(Arc::new(check(&source(steps)).unwrap()), &index, &BTreeMap::new()).unwrap();
+    let names: Vec<&str> = plan.bindings.iter().flatten().map(|it| it.agent.as_str()).collect();
+    assert_eq!(names, ["inn", "inn"]);
+}
+
+#[test]
+fn of_very_many_candidates_those_that_fit_best_are_explained_and_the_rest_counted() {
+    let crowd = (0..3_000).map(|n| agent(&format!("half-{n:04}"), "s", &["common"]));
+    let right = ["right-a", "right-b"].map(|name| agent(name, "s", &["common", "rare"]));
+    let plan = bound("  a: {agent: {tags: [common, rare]}}\n", crowd.clone().chain(right)).unwrap();
+    let binding = first(&plan);
+    assert_eq!(binding.agent, "right-a");
+    let lost: Vec<(&str, &str)> =
+        binding.lost.iter().map(|it| (it.agent.as_str(), it.why.as_str())).collect();
+    assert_eq!(lost[0], ("right-b", "fits, but `right-a` comes first by name"));
+    assert_eq!(lost[1], ("half-0000", "has no tag `rare`"));
+    assert_eq!(lost.len(), 21);
+    assert_eq!(lost[20], ("at least 2981 more", "fit no better"));
+    let none = bound("  a: {agent: {tags: [common, rare]}}\n", crowd).unwrap_err();
+    assert!(none.contains("none of at least 3000 candidates can be used"), "{none}");
+}

@@ -7,7 +7,7 @@ use crate::expression::Expression;
 use crate::limits::{Concurrency, OnConflict};
 use crate::workflow::Workflow;
 
-/// A line for each of `concurrency`, `budget` and the items of `schedule`.
+/// A line for each of `concurrency`, `budget`, the items of `schedule`, and the lock.
 pub(super) fn lines(workflow: &Workflow) -> Vec<String> {
     let mut lines: Vec<String> = workflow.concurrency.iter().map(at_once).collect();
     lines.extend(
@@ -18,6 +18,7 @@ pub(super) fn lines(workflow: &Workflow) -> Vec<String> {
             format!("starts at {} in {}", shown(&schedule.cron), schedule.timezone)
         }),
     );
+    lines.extend(workflow.lock.iter().map(|lock| format!("locked by {}", lock.file())));
     lines
 }
 
@@ -45,6 +46,9 @@ pub(super) fn add(workflow: &Workflow, shown: &mut Json) {
             "limit": concurrency.limit,
             "on_conflict": concurrency.on_conflict,
         });
+    }
+    if let Some(lock) = &workflow.lock {
+        shown["lock"] = json!(lock.file());
     }
     if let Some(budget) = &workflow.budget {
         shown["budget"] = json!({"calls": budget.calls});

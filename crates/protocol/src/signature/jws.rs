@@ -88,7 +88,8 @@ fn protected_header(protected: &str) -> Result<Map<String, Json>, String> {
 }
 
 /// The id of the key that a protected header names.
-pub(super) fn key_id(protected: &str) -> Option<String> {
+#[must_use]
+pub fn key_id(protected: &str) -> Option<String> {
     let header = protected_header(protected).ok()?;
     header.get("kid").and_then(Json::as_str).map(str::to_owned)
 }

@@ -239,3 +239,39 @@ fn an_index_knows_how_long_it_holds_and_which_agents_do_no_more() {
     assert_eq!(after.by_name("a0003").unwrap().curation, Curation::Approved);
     assert_eq!(Index::default().holds_until(), jiff::Timestamp::MAX);
 }
+
+#[test]
+fn agents_that_meet_all_conditions_stand_apart_from_those_that_meet_some() {
+    let index = travel();
+    let tag = |tag: &str| Filter::one(Facet::Tag, tag);
+    let met = index.meeting(&[tag("Booking"), tag("hotels")], 10);
+    assert_eq!(
+        (names(met.all), names(met.some), met.more),
+        (texts(&["hotels", "spa"]), texts(&["flights"]), 0)
+    );
+    let met = index.meeting(&[tag("booking"), Filter::one(Facet::Skill, "book_spa")], 1);
+    assert_eq!(
+        (names(met.all), names(met.some), met.more),
+        (texts(&["spa"]), texts(&["flights"]), 1)
+    );
+    let met = index.meeting(&[tag("booking"), tag("none")], 10);
+    assert_eq!((names(met.all), names(met.some).len(), met.more), (texts(&[]), 3, 0));
+    let met = index.meeting(&[], 10);
+    assert_eq!((met.all.len(), met.some.len(), met.more), (0, 0, 0), "nothing is asked for");
+}
+
+fn texts(all: &[&str]) -> Vec<String> {
+    all.iter().map(|it| (*it).to_owned()).collect()
+}
+
+#[test]
+fn tags_that_mean_the_same_meet_the_same_condition() {
+    let same = ["Flights", "air-travel"].map(str::to_owned);
+    let agents = [agent("one", "a", &["flights"]), agent("two", "b", &["Air-Travel"])];
+    let synonyms = crate::Synonyms::new([&same[..]]);
+    let index = Index::with_synonyms(agents.map(Arc::new), synonyms);
+    assert_eq!(index.meanings("FLIGHTS"), ["flights", "air-travel"]);
+    assert_eq!(index.meanings("other"), ["other"]);
+    let met = index.meeting(&[Filter::one(Facet::Tag, "air-travel")], 10);
+    assert_eq!(names(met.all), ["one", "two"]);
+}

@@ -133,3 +133,26 @@ fn a_folder_that_vanishes_leaves_everything_as_it_is() {
     assert!(folder.look());
     assert_eq!(folder.workflows().unreadable, None);
 }
+
+#[test]
+fn a_lock_holds_for_the_workflow_beside_it_and_is_none_itself() {
+    let desk = Desk::new();
+    desk.workflow("a.yaml", "one", "A");
+    let mut folder = desk.open();
+    let lock = |folder: &Folder| {
+        let workflows = folder.workflows();
+        workflows.get("one").and_then(|it| it.lock.as_ref().map(|lock| lock.size()))
+    };
+    assert_eq!(lock(&folder), None);
+    desk.write("a.lock.yaml", "convoke_lock: 1\nworkflow: one\nsteps: {}\nagents: {}\n");
+    assert!(folder.look(), "a lock that came is a change");
+    assert_eq!(offered(&folder), [pair("one", "A")]);
+    assert_eq!(lock(&folder), Some((0, 0)));
+    desk.write("a.lock.yaml", "convoke_lock: 1\nworkflow: two\nsteps: {}\nagents: {}\n");
+    assert!(folder.look());
+    assert_eq!(broken(&folder), ["a.lock.yaml"], "it is of another workflow");
+    assert_eq!(lock(&folder), Some((0, 0)), "what was good stays");
+    std::fs::remove_file(desk.folder.path().join("a.lock.yaml")).unwrap();
+    assert!(folder.look(), "a lock that went is a change");
+    assert_eq!((lock(&folder), broken(&folder)), (None, Vec::new()));
+}

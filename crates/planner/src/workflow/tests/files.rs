@@ -105,7 +105,7 @@ fn codes_in(folder: &Path, codes: &mut BTreeSet<String>) {
         // Between any two quotes: which of them open a text is of no matter for such names.
         for literal in product.split('"') {
             let is_code = literal.split_once("::").is_some_and(|(kind, name)| {
-                ["expression", "file", "plan", "workflow", "yaml"].contains(&kind)
+                ["expression", "file", "lock", "plan", "workflow", "yaml"].contains(&kind)
                     && name
                         .chars()
                         .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')

@@ -1,0 +1,100 @@
+//! Every workflow of `workflows/` runs with the example agents as its file stands.
+
+use std::path::{Path, PathBuf};
+
+use examples::{Kind, Options, Running};
+use serde_json::{Value, json};
+use tests::{
+    agent::example,
+    convoke::{Convoke, Done},
+};
+
+/// The example agents, approved in a directory.
+struct Desk {
+    convoke: Convoke,
+    agents: Vec<Running>,
+}
+
+impl Desk {
+    /// Starts agents of these kinds.
+    async fn with(kinds: impl IntoIterator<Item = Kind>) -> Desk {
+        let convoke = Convoke::default();
+        let mut agents = Vec::new();
+        for kind in kinds {
+            let options = Options { failures: 1, ..Options::default() };
+            let agent = example(kind, options).await;
+            let _added = convoke.run(["agents", "add", &agent.url, "--approve"]).await.exits(0);
+            agents.push(agent);
+        }
+        Desk { convoke, agents }
+    }
+
+    async fn run(&self, name: &str, more: &[&str]) -> Done {
+        let file = file(name);
+        let file = file.to_str().expect("it is UTF-8");
+        self.convoke.run([&["--json", "run", file], more].concat()).await
+    }
+
+    /// What came of a run that completes, by the names of its outputs.
+    async fn outputs(&self, name: &str, more: &[&str]) -> Value {
+        outputs(&self.run(name, more).await.exits(0))
+    }
+
+    fn calls(&self, kind: Kind) -> usize {
+        self.agents.iter().find(|it| it.kind == kind).map_or(0, |it| it.calls.count())
+    }
+}
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../workflows").join(format!("{name}.yaml"))
+}
+
+/// Text where an output is text, else its data.
+fn outputs(done: &Done) -> Value {
+    let told = done.json();
+    let outputs = told["outputs"].as_array().unwrap_or_else(|| panic!("{told:#}"));
+    outputs
+        .iter()
+        .map(|output| {
+            let part = &output["parts"][0];
+            let value = part.get("text").or_else(|| part.get("data")).cloned();
+            (output["name"].as_str().expect("a name").to_owned(), value.unwrap_or_default())
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn translation_gives_every_language_in_the_order_of_the_list() {
+    let desk = Desk::with([Kind::Writer]).await;
+    let said = ["-m", "Closed on Mondays.", "-i", "languages=[\"German\", \"Finnish\"]"];
+    let outputs = desk.outputs("translation", &said).await;
+    assert_eq!(outputs["text"], "[German] Closed on Mondays.\n[Finnish] Closed on Mondays.");
+    assert_eq!(outputs["translations"], json!([{"language": "German"}, {"language": "Finnish"}]));
+    assert_eq!(desk.calls(Kind::Writer), 2);
+}
+
+#[tokio::test]
+async fn the_report_of_the_night_sums_up_each_topic_and_is_told() {
+    let desk = Desk::with([Kind::Echo, Kind::Writer, Kind::Notifier]).await;
+    let outputs = desk.outputs("nightly-report", &[]).await;
+    let report = outputs["report"].as_str().expect("a text");
+    assert!(report.starts_with("Report of "), "{report}");
+    for topic in ["sea ice", "shipping", "weather"] {
+        assert!(
+            report.contains(&format!("- What is new about {topic} since yesterday?")),
+            "{report}"
+        );
+    }
+    assert_eq!((desk.calls(Kind::Echo), desk.calls(Kind::Notifier)), (3, 1));
+}
+
+#[tokio::test]
+async fn research_asks_three_times_and_writes_one_article() {
+    let desk = Desk::with([Kind::Echo]).await;
+    let outputs = desk.outputs("research", &["-m", "sea ice"]).await;
+    let article = outputs["article"].as_str().expect("a text");
+    for side in ["history", "known about", "in dispute"] {
+        assert!(article.contains(side), "{article}");
+    }
+    assert_eq!(desk.calls(Kind::Echo), 4);
+}
