@@ -30,7 +30,7 @@ use url::form_urlencoded;
 
 use crate::{
     keys::ends_without,
-    served::{Served, said},
+    served::{Served, client_of, said},
     tokens::{Issuer, serving},
 };
 
@@ -209,6 +209,13 @@ async fn after_a_crash_a_run_waits_for_its_caller_and_goes_on_when_they_come_aga
     let served = serving(&convoke, &jwt(&issuer, true)).await;
     let first = token(&issuer, 300);
     let task = send(&by(&served, &first), said("go"), true).await;
+    let agent = client_of(&slow.url);
+    let is_there = async {
+        while agent.list_tasks(Default::default(), PATIENCE).await.expect("a page").tasks.is_empty()
+        {
+        }
+    };
+    tokio::time::timeout(PATIENCE, is_there).await.expect("the first step has begun");
     served.process.kill().await;
     let served = serving(&convoke, &jwt(&issuer, true)).await;
     let asks = until(&by(&served, &first), &task.id, TaskState::AuthRequired).await;

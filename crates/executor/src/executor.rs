@@ -35,7 +35,7 @@ use crate::{
 /// How long a lease lives without renewal: what a crash costs before another process may take over.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
-use self::opening::Held;
+use self::{admission::caller_of, opening::Held};
 pub use self::{
     admission::{NewRun, Scheduled},
     opening::Exchange,
@@ -222,8 +222,7 @@ impl Executor {
             _ => self.hold(&id).await?,
         };
         let owned = held.owned.clone();
-        let caller = new.caller.map_or_else(Caller::nobody, |it| Caller::with_token(Some(it)));
-        let run = self.supervised(&id, owned.clone(), seat, caller);
+        let run = self.supervised(&id, owned.clone(), seat, caller_of(new.caller));
         let standing = Standing {
             id: id.clone(),
             owned,

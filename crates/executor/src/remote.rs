@@ -20,7 +20,7 @@ use planner::ErrorClass;
 use protocol::{
     auth::{Caller, Keyring},
     client::{Interface, Peer},
-    v1::Message,
+    v1::{Message, Part},
 };
 
 #[cfg(test)]
@@ -142,6 +142,15 @@ impl Attempt {
         // When its time is up, the call says what is missing.
         let _ = tokio::time::timeout(self.left(), self.caller.back()).await;
         None
+    }
+
+    /// What is asked of a caller who has to come again.
+    pub(crate) fn wish(&self) -> Message {
+        Message::agent(vec![Part::text(format!(
+            "Agent `{}` is called with a token in exchange for yours, and yours has ended or was not kept over a \
+             restart: send a Message to this Task with a bearer token that is good now, and it goes on",
+            self.intent.agent
+        ))])
     }
 
     /// Whether an attempt failed only because the token of its caller has ended meanwhile: then nothing was done.

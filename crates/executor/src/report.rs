@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use planner::{StepError, StepResult, StepState};
 use protocol::{
     model::metadata,
-    v1::{Message, Part, TaskArtifactUpdateEvent, TaskStatus},
+    v1::{Message, TaskArtifactUpdateEvent, TaskStatus},
 };
 use serde::Serialize;
 use store::{AccountId, BlobId, MAX_VALUE_BYTES, Write};
@@ -227,13 +227,8 @@ impl Reporter {
 
     /// The agent cannot be called until the caller has come again.
     fn withheld(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {
-        let message = Message::agent(vec![Part::text(format!(
-            "Agent `{}` is called with a token in exchange for yours, and yours has ended or was not kept over a \
-             restart: send a Message to this Task with a bearer token that is good now, and it goes on",
-            attempt.intent.agent
-        ))]);
         let mut blobs = Vec::new();
-        let question = Some(body_of(&self.account, &message, &mut blobs)?);
+        let question = Some(body_of(&self.account, &attempt.wish(), &mut blobs)?);
         let pause =
             Pause { kind: PauseKind::Auth, message_id: None, question, awaits_caller: true };
         let task = attempt.errand.task().cloned();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use planner::{Plan, RunView, Scope, Workflow};
 use protocol::{
-    auth::CallerToken,
+    auth::{Caller, CallerToken},
     v1::{Message, Part},
 };
 use serde_json::{Map, Value};
@@ -80,6 +80,11 @@ impl NewRun {
     pub(super) fn scheduled_at(&self) -> Option<Timestamp> {
         self.scheduled.as_ref().map(|scheduled| scheduled.at)
     }
+}
+
+/// Whoever has brought this token; nobody without.
+pub(super) fn caller_of(token: Option<CallerToken>) -> Caller {
+    token.map_or_else(Caller::nobody, |token| Caller::with_token(Some(token)))
 }
 
 impl Executor {
