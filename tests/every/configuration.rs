@@ -49,6 +49,7 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
         jwks_url: null                     # default
         scopes_claim: "scope"              # default
         account_claim: "sub"               # default
+        exchange: false                    # default
     card:
       public_skills: "all"                 # default
     outbound:

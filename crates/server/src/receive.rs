@@ -178,9 +178,16 @@ impl Receiver {
             TaskRecord::Run(run) if run.run.outcome().is_some() => {
                 Err(ended(id, RunState::of(&run.run)).into())
             }
-            TaskRecord::Run(_) => {
+            TaskRecord::Run(run) => {
+                let is_awaited = run.run.pauses().any(|(_, pause)| pause.awaits_caller);
                 bring(received.executor, received.caller, id);
-                self.reply(id, received).await
+                match self.reply(id, received).await {
+                    // What they brought has had it go on before the Message itself was looked at.
+                    Err(NotTaken::Inside(ExecutorError::Reply(
+                        ReplyError::NotPaused | ReplyError::StepNotPaused { .. },
+                    ))) if is_awaited => Ok(id.clone()),
+                    replied => replied,
+                }
             }
         }
     }

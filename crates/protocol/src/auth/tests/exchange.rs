@@ -180,7 +180,7 @@ async fn tokens_go_to_the_endpoint_that_was_written_and_to_no_other_that_a_card_
         ..Default::default()
     };
     let flow = crate::v1::o_auth_flows::Flow::ClientCredentials(flow);
-    let card = card(vec![("sso", super::tokens::flows(flow))]);
+    let card = card(vec![("sso", tokens::flows(flow))]);
     let keyring = agent.keyring(credentials(exchange), &card).on_behalf_of(&ada());
     call(&agent.client(Binding::JsonRpc, &keyring)).await.expect("it is let in");
     assert_eq!((issuer.asked().len(), other.asked().len()), (1, 0));
