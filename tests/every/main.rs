@@ -30,6 +30,7 @@ mod kill;
 mod older;
 mod pauses;
 mod plans;
+mod policies;
 mod pushes;
 mod records;
 mod remote;
@@ -42,6 +43,7 @@ mod signatures;
 mod strangers;
 mod tokens;
 mod trusting;
+mod turns;
 mod workflows;
 
 /// Hides what differs from run to run before a snapshot is compared: ports, ids, times, folders.

@@ -98,3 +98,23 @@ async fn research_asks_three_times_and_writes_one_article() {
     }
     assert_eq!(desk.calls(Kind::Echo), 4);
 }
+
+#[tokio::test]
+async fn a_draft_is_refined_until_it_is_good_and_reviewed_by_somebody_else() {
+    let desk = Desk::with([Kind::Writer]).await;
+    let outputs = desk.outputs("draft-and-refine", &["-m", "a notice"]).await;
+    assert_eq!(outputs["article"], "Draft 3: a notice: name a source");
+    assert_eq!(outputs["findings"], json!([]));
+    assert_eq!(desk.calls(Kind::Writer), 4, "three rounds and a review");
+    let early = desk.outputs("draft-and-refine", &["-m", "a notice", "-i", "score=5"]).await;
+    assert_eq!(early["article"], "Draft 1: a notice");
+}
+
+#[tokio::test]
+async fn a_draft_that_never_becomes_good_is_said_to_be_so() {
+    let desk = Desk::with([Kind::Writer]).await;
+    let file = std::fs::read_to_string(file("draft-and-refine")).expect("it is there");
+    desk.convoke.write("strict.yaml", file.replace("max: 5", "max: 2"));
+    let failed = desk.convoke.run(["run", "strict.yaml", "-m", "a notice"]).await.exits(1);
+    assert!(failed.stderr.contains("was false in all of 2 rounds"), "{}", failed.stderr);
+}

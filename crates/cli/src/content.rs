@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anstream::{eprintln, println};
 use executor::{
     Recorded, Runs,
-    run::{Outcome, StepId},
+    run::{Outcome, Step, StepId},
 };
-use planner::{StepResult, StepState};
+use planner::{StepResult, StepState, Version};
 use protocol::v1::{Artifact, Part, part::Content};
 use serde::Serialize;
 use serde_json::Value;
@@ -68,6 +68,9 @@ pub(crate) struct StepReport {
     pub(crate) step: String,
     pub(crate) state: &'static str,
     pub(crate) attempts: u32,
+    /// Rounds of `repeat` that have ended; absent where there was only one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rounds: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,6 +83,9 @@ pub(crate) struct StepReport {
     pub(crate) outputs: Option<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) artifacts: Vec<Artifact>,
+    /// Those of earlier rounds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) earlier: Vec<Version>,
 }
 
 /// Puts together what is known of a run.
@@ -110,7 +116,7 @@ pub(crate) async fn report(
 }
 
 async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<StepReport, Failure> {
-    let result = runs.result(recorded, id).await?;
+    let mut result = runs.result(recorded, id).await?;
     let Some(at) = recorded.run.find(id) else {
         return Err(Failure::usage(format!("the run has no step `{id}`")));
     };
@@ -119,13 +125,21 @@ async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<St
         step: id.to_string(),
         state: recorded.run.step_state(at).as_str(),
         attempts: step.attempts,
+        rounds: rounds(step),
         agent: step.agent.clone(),
         task_id: step.task.as_ref().map(|task| task.task_id.clone()),
         reason: step.skip_reason().map(ToString::to_string),
         error: result.as_ref().and_then(|result| result.error.as_ref()).map(|e| e.message.clone()),
         outputs: result.as_ref().and_then(outputs),
+        earlier: result.as_mut().map(|it| std::mem::take(&mut it.earlier)).unwrap_or_default(),
         artifacts: result.map(|result| result.artifacts).unwrap_or_default(),
     })
+}
+
+/// How many rounds a step has had: the one that was good enough is not counted by the run.
+fn rounds(step: &Step) -> Option<u32> {
+    let last = u32::from(step.state() == StepState::Completed);
+    (step.rounds() > 0).then(|| step.rounds() + last)
 }
 
 /// What a step computed, or made of its agent's answer.

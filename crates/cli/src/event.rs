@@ -1,7 +1,7 @@
 //! An event of a run as a line of JSON. It says what the event itself holds, so that a late watcher reads the same
 //! lines as an early one; bodies (Messages, results, plans) are left to `runs show`.
 
-use executor::run::{Header, Next, Outcome, PauseKind, RemoteTask, RunEvent};
+use executor::run::{Header, Next, NextRound, Outcome, PauseKind, RemoteTask, RunEvent};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -29,6 +29,9 @@ pub(crate) struct Line<'a> {
     /// What the agent asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<String>,
+    /// Which round of a step has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round: Option<u32>,
     /// How many items a step runs for.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u32>,
@@ -100,6 +103,7 @@ fn about(event: &RunEvent) -> Line<'_> {
         | RunEvent::AnswerRefused { .. }
         | RunEvent::AttemptFailed { .. }
         | RunEvent::StepCompleted { .. }
+        | RunEvent::RoundEnded { .. }
         | RunEvent::AttemptCanceled { .. } => of_attempt(event),
     }
 }
@@ -159,6 +163,15 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
                 Next::GiveUp { .. } => None,
             },
             ..attempt_of("attempt_failed", attempt, Some(at))
+        },
+        RunEvent::RoundEnded { attempt, round, at, task, next, .. } => Line {
+            round: Some(*round),
+            task_id: task.as_ref().map(id),
+            error: match next {
+                NextRound::Again => None,
+                NextRound::GiveUp { error, .. } => Some(error.message.clone()),
+            },
+            ..attempt_of("round_ended", attempt, Some(at))
         },
         RunEvent::StepCompleted { attempt, at, task, .. } => Line {
             task_id: task.as_ref().map(id),

@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 
 use executor::{
     Recorded,
-    run::{Pause, PauseKind, RunEvent, StepId},
+    run::{NextRound, Pause, PauseKind, RunEvent, StepId},
 };
 
 use self::{live::Live, plain::Plain};
@@ -94,6 +94,12 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
             }
             executor::run::Next::GiveUp { .. } => format!("failed: {}", clean(&error.message)),
         },
+        RunEvent::RoundEnded { round, next: NextRound::Again, .. } => {
+            format!("round {round} was not the last; asks again")
+        }
+        RunEvent::RoundEnded { next: NextRound::GiveUp { error, .. }, .. } => {
+            format!("failed: {}", clean(&error.message))
+        }
         RunEvent::StepComputed { .. } => "computed".to_owned(),
         RunEvent::StepFailed { error, .. } => format!("failed: {}", clean(&error.message)),
         RunEvent::StepCompleted { step, attempt, .. } => completed(recorded, step, *attempt),

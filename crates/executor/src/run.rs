@@ -16,6 +16,7 @@ pub mod projection;
 #[cfg(test)]
 mod proof;
 mod refusal;
+mod rounds;
 mod settle;
 mod shape;
 mod step;
@@ -32,14 +33,15 @@ use protocol::v1::TaskState;
 use self::pause::Clock;
 pub use self::{
     content::{
-        Chunk, Header, Intent, Next, OpeningTurn, Outcome, Pause, PauseKind, RemoteTask, RunError,
-        SkipReason,
+        Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, PauseKind, RemoteTask,
+        RunError, SkipReason,
     },
     effect::{Effect, Effects},
     event::{RunEvent, StepId},
     input::{Failure, Input, Rendered, Wait},
     items::Items,
     refusal::Refusal,
+    rounds::Round,
     shape::{Shape, StepIndex, StepShape},
     step::{Flight, Phase, Settled, Step},
 };

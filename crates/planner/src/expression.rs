@@ -29,7 +29,7 @@ use program::{Program, Trouble, TroubleKind};
 use references::{Reading, What};
 use scan::{Island, IslandKind};
 
-pub(crate) use names::ITEM;
+pub(crate) use names::{ITEM, THIS};
 pub use place::ExpressionError;
 pub(crate) use value::{Artifact, Context};
 
@@ -287,6 +287,11 @@ impl Expression {
                 "step `{name}` {why}; say what to use then: \
                  `steps.{name}.text | default(\"none\")`"
             ),
+            None if scope.this.is_none() && self.source.contains(THIS) => {
+                "`this` is the answer of the round before: in the first there is none, so ask \
+                 `if this is defined`"
+                    .to_owned()
+            }
             None => "where a value may be missing, say what to use then: `… | default(\"none\")`"
                 .to_owned(),
         }

@@ -35,6 +35,8 @@ pub enum Place {
     Step,
     /// `agent` of a step.
     Selector,
+    /// `repeat`.
+    Repeat,
     /// `retry`.
     Retry,
     /// `backoff` of a `retry`.
@@ -206,7 +208,7 @@ pub enum Keyword {
 
 impl Place {
     /// All of them, in the order in which they are described.
-    pub const ALL: [Place; 13] = [
+    pub const ALL: [Place; 14] = [
         Place::Workflow,
         Place::Input,
         Place::Agent,
@@ -216,6 +218,7 @@ impl Place {
         Place::Schedule,
         Place::Step,
         Place::Selector,
+        Place::Repeat,
         Place::Retry,
         Place::Backoff,
         Place::Part,
@@ -235,6 +238,7 @@ impl Place {
             Place::Schedule => "schedule",
             Place::Step => "step",
             Place::Selector => "selector",
+            Place::Repeat => "repeat",
             Place::Retry => "retry",
             Place::Backoff => "backoff",
             Place::Part => "part",
@@ -255,6 +259,7 @@ impl Place {
             Place::Schedule => &table::SCHEDULE,
             Place::Step => &table::STEP,
             Place::Selector => &table::SELECTOR,
+            Place::Repeat => &table::REPEAT,
             Place::Retry => &table::RETRY,
             Place::Backoff => &table::BACKOFF,
             Place::Part => &table::PART,

@@ -42,12 +42,17 @@ pub use pass_through::PassThrough;
 pub use plan::{Binding, Lost, Plan};
 pub use references::MAX_REFERENCES;
 pub use render::{Origin, evaluate_outputs, render_message};
-pub use result::{StepError, StepResult, StepState};
+pub use result::{StepError, StepResult, StepState, Version};
 pub use schedule::{Occurrence, Schedule, Times};
 pub use scope::{Item, RunView, Scope};
-pub use step::{ErrorClass, ForEach, Jitter, Join, OnError, Retry, RunIf, Selector, Step, item_id};
+pub use step::{
+    ErrorClass, ForEach, Jitter, Join, MAX_ROUNDS, OnError, Repeat, Retry, RunIf, Selector, Step,
+    item_id,
+};
 pub use template::{PartContent, PartTemplate, Template};
-pub use turn::{MAX_ITEMS, evaluate_items, evaluate_set, evaluate_step_outputs, evaluate_when};
+pub use turn::{
+    MAX_ITEMS, evaluate_items, evaluate_set, evaluate_step_outputs, evaluate_until, evaluate_when,
+};
 pub use workflow::{
     DEFAULT_PARALLEL, DEFAULT_RUN_TIMEOUT, DEFAULT_STEP_TIMEOUT, InlineAgent, LANGUAGE_VERSION,
     Output, Workflow, check, parse_duration, show_duration,

@@ -66,7 +66,8 @@ impl PassThrough {
         let of = &artifacts[index];
         // Looked for only where it can be found.
         let is_it = |name: &str| {
-            (of.name == name || of.name.is_empty()) && newest_named(artifacts, name) == Some(index)
+            (of.name == name || of.name.is_empty())
+                && newest_named(artifacts.iter(), name) == Some(index)
         };
         let outputs = self.outputs.iter().filter(|(_, name)| is_it(name));
         outputs

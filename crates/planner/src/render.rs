@@ -144,8 +144,10 @@ impl Renderer<'_> {
         let newest: Vec<Vec<Part>> = result
             .leaves()
             .filter_map(|(item, leaf)| {
-                let artifact = &leaf.artifacts[leaf.newest_named(name)?];
-                Some(artifact_parts(Origin::of(&address(id, item), leaf), artifact))
+                let (task_id, artifact) = leaf.artifact(leaf.newest_named(name)?);
+                let step = address(id, item);
+                let origin = Origin { task_id, ..Origin::of(&step, leaf) };
+                Some(artifact_parts(origin, artifact))
             })
             .collect();
         match newest.is_empty() {
@@ -194,7 +196,9 @@ impl Renderer<'_> {
     fn output(&self, output: &Output) -> Result<v1::Artifact, ExpressionError> {
         let parts = match self.single_artifact(&output.value) {
             Some((step, artifact)) => {
-                artifact_parts(Origin::of(&step, artifact.leaf()), artifact.artifact())
+                let (task_id, found) = artifact.leaf().artifact(artifact.index);
+                let origin = Origin { task_id, ..Origin::of(&step, artifact.leaf()) };
+                artifact_parts(origin, found)
             }
             None => match self.value(&output.value, output.span)? {
                 Json::String(text) => vec![text_part(text)],

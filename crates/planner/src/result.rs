@@ -86,6 +86,9 @@ pub struct StepResult {
     /// The artifacts of the successful attempt, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<v1::Artifact>,
+    /// The artifacts of earlier rounds of `repeat`, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Version>,
     /// The direct Message of an agent that made no Task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<v1::Message>,
@@ -109,6 +112,18 @@ pub struct StepResult {
     pub items: Option<Vec<Arc<StepResult>>>,
 }
 
+/// Holds an artifact of an earlier round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Version {
+    /// The round, counted from 1.
+    pub round: u32,
+    /// The id of the remote Task that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// The artifact.
+    pub artifact: v1::Artifact,
+}
+
 impl StepResult {
     /// A result that holds a state and nothing else yet.
     #[must_use]
@@ -119,6 +134,7 @@ impl StepResult {
             task_id: None,
             context_id: None,
             artifacts: Vec::new(),
+            earlier: Vec::new(),
             message: None,
             status_message: None,
             error: None,
@@ -199,19 +215,55 @@ impl StepResult {
         self.artifacts.iter().enumerate().filter(is_newest)
     }
 
-    /// The index of the newest artifact of a name; an artifact without a name goes by its id.
+    /// What a step yielded in a round that came after one that yielded `before`: the artifacts of that are older
+    /// versions of these.
     #[must_use]
-    pub fn newest_named(&self, name: &str) -> Option<usize> {
-        newest_named(&self.artifacts, name)
+    pub fn after_round(self, before: &StepResult, round: u32) -> StepResult {
+        let version = |artifact: &v1::Artifact| Version {
+            round,
+            task_id: before.task_id.clone(),
+            artifact: artifact.clone(),
+        };
+        let earlier = before.earlier.iter().cloned();
+        let earlier = earlier.chain(before.artifacts.iter().map(version)).collect();
+        StepResult { earlier, ..self }
+    }
+
+    /// All artifacts, those of earlier rounds first, each with the id of the Task that made it.
+    pub(crate) fn all_artifacts(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (Option<&str>, &v1::Artifact)> + ExactSizeIterator {
+        let count = self.earlier.len() + self.artifacts.len();
+        (0..count).map(|index| self.artifact(index))
+    }
+
+    /// One of [`StepResult::all_artifacts`].
+    pub(crate) fn artifact(&self, index: usize) -> (Option<&str>, &v1::Artifact) {
+        match self.earlier.get(index) {
+            Some(version) => (version.task_id.as_deref(), &version.artifact),
+            None => (self.task_id.as_deref(), &self.artifacts[index - self.earlier.len()]),
+        }
+    }
+
+    /// The position in [`StepResult::all_artifacts`] of the newest of a name; an artifact without a name goes by its
+    /// id.
+    pub(crate) fn newest_named(&self, name: &str) -> Option<usize> {
+        let of_last_round = newest_named(self.artifacts.iter(), name);
+        let of_last_round = of_last_round.map(|index| self.earlier.len() + index);
+        let earlier = || newest_named(self.earlier.iter().map(|version| &version.artifact), name);
+        of_last_round.or_else(earlier)
     }
 }
 
 /// The index of the newest artifact of a name; an artifact without a name goes by its id.
-pub(crate) fn newest_named(artifacts: &[v1::Artifact], name: &str) -> Option<usize> {
+pub(crate) fn newest_named<'a>(
+    artifacts: impl DoubleEndedIterator<Item = &'a v1::Artifact> + ExactSizeIterator + Clone,
+    name: &str,
+) -> Option<usize> {
     let named = |artifact: &v1::Artifact| artifact.name == name;
     let unnamed =
         |artifact: &v1::Artifact| artifact.name.is_empty() && artifact.artifact_id == name;
-    artifacts.iter().rposition(named).or_else(|| artifacts.iter().rposition(unnamed))
+    artifacts.clone().rposition(named).or_else(|| artifacts.clone().rposition(unnamed))
 }
 
 /// The text Parts of an artifact, one after the other; none when it has none.

@@ -22,7 +22,7 @@ pub struct Scope {
     pub run: RunView,
     /// The item that a step with `for_each` runs for.
     pub item: Option<Item>,
-    /// What the attempt yielded whose `outputs` are evaluated.
+    /// What the attempt yielded whose `outputs` or `until` are evaluated; for a message, what the round before did.
     pub this: Option<Arc<StepResult>>,
     /// The Parts of the Message that started the run: what a step without `message` sends on.
     pub start: Arc<[Part]>,

@@ -55,6 +55,9 @@ pub struct Step {
     pub retry: Retry,
     /// How long one attempt may take.
     pub timeout: Duration,
+    /// How often its agent is asked again, and until when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Repeat>,
 }
 
 /// Says how many of its dependencies a step waits for.
@@ -109,6 +112,18 @@ pub struct ForEach {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<usize>,
 }
+
+/// Says that the agent of a step is asked again, in rounds, until its answer is good enough.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// Evaluated over the answer of each round, `this`; true ends the step.
+    pub until: Expression,
+    /// The most rounds, the first included; 1 to [`MAX_ROUNDS`].
+    pub max: u32,
+}
+
+/// The most rounds of a step.
+pub const MAX_ROUNDS: u32 = 100;
 
 /// Names one item of a step with `for_each`, counted from 0: the address of its pauses, and the step that its
 /// artifacts say they come from.
@@ -210,7 +225,7 @@ pub enum Jitter {
     None,
 }
 
-/// Names the kinds of failure of an attempt: the only values of `retry.on`.
+/// Names the kinds of failure. Those of an attempt are the only values of `retry.on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorClass {
@@ -232,11 +247,13 @@ pub enum ErrorClass {
     Unauthorized,
     /// Nobody can say whether the agent received the Message.
     OutcomeUnknown,
+    /// No round of `repeat` was good enough. Of a step, never of an attempt.
+    NotConverged,
 }
 
 impl ErrorClass {
-    /// Every class, in the order of the documentation.
-    pub const ALL: [ErrorClass; 9] = [
+    /// Every class that an attempt can fail with, in the order of the documentation.
+    pub const OF_ATTEMPTS: [ErrorClass; 9] = [
         ErrorClass::Unavailable,
         ErrorClass::Timeout,
         ErrorClass::RateLimited,
@@ -261,6 +278,7 @@ impl ErrorClass {
             ErrorClass::Invalid => "invalid",
             ErrorClass::Unauthorized => "unauthorized",
             ErrorClass::OutcomeUnknown => "outcome_unknown",
+            ErrorClass::NotConverged => "not_converged",
         }
     }
 }

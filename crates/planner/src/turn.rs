@@ -4,7 +4,7 @@
 use document::Diagnostic;
 use serde_json::{Map, Value as Json};
 
-use crate::expression::{Context, ExpressionError};
+use crate::expression::{Context, Expression, ExpressionError};
 use crate::result::{StepResult, StepState};
 use crate::scope::Scope;
 use crate::workflow::Workflow;
@@ -22,13 +22,37 @@ pub fn evaluate_when(
     scope: &Scope,
 ) -> Result<bool, ExpressionError> {
     let Some(when) = &workflow.steps[step].when else { return Ok(true) };
-    match when.evaluate(scope, &Context::new(scope), &workflow.source)? {
+    let help = "compare it, as in `steps.a.text == \"yes\"`, or test it, \
+                as in `steps.a.data is defined`";
+    truth(workflow, when, scope, ("when", help))
+}
+
+/// Evaluates the `until` of a step over what a round yielded, [`Scope::this`]; true without `repeat`.
+///
+/// # Errors
+/// The expression fails, or gives anything but true or false.
+pub fn evaluate_until(
+    workflow: &Workflow,
+    step: usize,
+    scope: &Scope,
+) -> Result<bool, ExpressionError> {
+    let Some(repeat) = &workflow.steps[step].repeat else { return Ok(true) };
+    let help = "compare it, as in `this.data.score > 7`, or test it, as in `\"done\" in this.text`";
+    truth(workflow, &repeat.until, scope, ("until", help))
+}
+
+fn truth(
+    workflow: &Workflow,
+    expression: &Expression,
+    scope: &Scope,
+    (key, help): (&str, &str),
+) -> Result<bool, ExpressionError> {
+    match expression.evaluate(scope, &Context::new(scope), &workflow.source)? {
         Json::Bool(value) => Ok(value),
         other => {
-            let message = format!("`when` must give true or false, not {other}");
-            let problem = Diagnostic::error("expression::not-boolean", message).at(when.span(), "");
-            let help = "compare it, as in `steps.a.text == \"yes\"`, or test it, \
-                        as in `steps.a.data is defined`";
+            let message = format!("`{key}` must give true or false, not {other}");
+            let problem =
+                Diagnostic::error("expression::not-boolean", message).at(expression.span(), "");
             Err(ExpressionError::new(&workflow.source, problem.help(help)))
         }
     }

@@ -27,6 +27,7 @@ mod inputs;
 mod limits;
 mod message;
 mod policy;
+mod rounds;
 mod schedule;
 mod selector;
 mod steps;

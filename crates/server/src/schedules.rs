@@ -110,7 +110,11 @@ impl Schedules {
         let decided = self.executor.decided(&workflow.name, schedule).await?;
         let key = decided.key().to_owned();
         match decided.until {
-            None => self.executor.pass_over(&decided, now).await?,
+            None => {
+                self.executor.pass_over(&decided, now).await?;
+                let cron = schedule.cron.as_str();
+                tracing::info!(workflow = workflow.name, cron, "a new schedule, from now on");
+            }
             Some(until) => {
                 if let Some(due) = times.latest(until, now) {
                     self.due(workflow, schedule, due, decided).await?;

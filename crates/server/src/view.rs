@@ -237,6 +237,7 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::AnswerRefused { .. }
         | RunEvent::AttemptFailed { .. }
         | RunEvent::StepCompleted { .. }
+        | RunEvent::RoundEnded { .. }
         | RunEvent::StepComputed { .. }
         | RunEvent::StepFailed { .. }
         | RunEvent::AttemptCanceled { .. }

@@ -16,6 +16,16 @@ steps:
       on: [failed]
 ";
 
+/// Two rounds; then a step that waits for them.
+const REPEATED: &str = "
+steps:
+  a:
+    agent: it
+    message: \"${{ 'again' if this is defined else 'once' }}\"
+    repeat: {until: this.text == 'did again', max: 5}
+  b: {agent: it, message: b, needs: [a]}
+";
+
 const SERVED: &str = "
 title: The title
 description: What it does.
@@ -24,7 +34,7 @@ examples: [An example]
 steps: {a: {agent: it}}
 ";
 
-pub(super) static ROWS: [Row; 51] = [
+pub(super) static ROWS: [Row; 54] = [
     Row {
         field: "workflow.convoke",
         act: Act::Plan,
@@ -210,6 +220,24 @@ pub(super) static ROWS: [Row; 51] = [
         act: Act::Run(&[]),
         file: "timeout: 2s\nsteps: {a: {agent: it, message: never, timeout: 300ms, retry: {attempts: 1}}}",
         shows: |seen| seen.step("a")["error"].as_str().is_some_and(|it| it.contains("0.3 s")),
+    },
+    Row {
+        field: "step.repeat",
+        act: Act::Run(&[]),
+        file: REPEATED,
+        shows: |seen| seen.sent.len() == 3,
+    },
+    Row {
+        field: "repeat.until",
+        act: Act::Run(&[]),
+        file: REPEATED,
+        shows: |seen| seen.part()["text"] == "b" && seen.json["state"] == "completed",
+    },
+    Row {
+        field: "repeat.max",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: hi, repeat: {until: this.text == 'no', max: 2}}}",
+        shows: |seen| seen.sent.len() == 2,
     },
     Row {
         field: "retry.attempts",

@@ -3,6 +3,7 @@
 use anstream::println;
 use comfy_table::{Table, presets};
 use executor::{RunId, RunQuery, RunSummary, run::StepId};
+use protocol::v1::Artifact;
 
 use crate::{
     args::{Args, RunsCommand},
@@ -104,10 +105,12 @@ async fn show(args: &Args, place: &Place, run: &str) -> Result<Exit, Failure> {
 fn print_step(step: &StepReport) {
     println!("\n{BOLD}{}{BOLD:#}  {}", step.step, step.state);
     if let Some(agent) = &step.agent {
+        let rounds = step.rounds.map(|rounds| format!("  {DIM}rounds{DIM:#} {rounds}"));
         println!(
-            "  {DIM}agent{DIM:#} {}  {DIM}attempts{DIM:#} {}",
+            "  {DIM}agent{DIM:#} {}  {DIM}attempts{DIM:#} {}{}",
             content::clean(agent),
-            step.attempts
+            step.attempts,
+            rounds.unwrap_or_default()
         );
     }
     if let Some(task) = &step.task_id {
@@ -116,8 +119,15 @@ fn print_step(step: &StepReport) {
     if let Some(why) = step.error.as_ref().or(step.reason.as_ref()) {
         println!("  {DIM}why{DIM:#} {}", content::clean(why));
     }
-    for artifact in &step.artifacts {
-        let parts: Vec<String> = artifact.parts.iter().map(content::shown).collect();
-        println!("  {DIM}artifact{DIM:#} {}: {}", content::clean(&artifact.name), parts.join(" "));
+    for version in &step.earlier {
+        print_artifact(&format!("round {}", version.round), &version.artifact);
     }
+    for artifact in &step.artifacts {
+        print_artifact("artifact", artifact);
+    }
+}
+
+fn print_artifact(what: &str, artifact: &Artifact) {
+    let parts: Vec<String> = artifact.parts.iter().map(content::shown).collect();
+    println!("  {DIM}{what}{DIM:#} {}: {}", content::clean(&artifact.name), parts.join(" "));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use planner::{ErrorClass, StepResult};
+use planner::{ErrorClass, ExpressionError, Scope, StepError, StepResult, StepState, Workflow};
 use store::Write;
 
 use super::Driver;
@@ -10,12 +10,12 @@ use crate::{
     ExecutorError,
     body::Body,
     report::{Report, body_of},
-    run::Input,
+    run::{Input, NextRound, StepIndex},
 };
 
 impl Driver {
-    /// Evaluates what a step makes of its agent's answer; an attempt fails whose answer it cannot be made of. Any
-    /// other report stays as it is.
+    /// Evaluates what a step makes of its agent's answer, and whether it is good enough; an attempt fails whose answer
+    /// nothing can be made of. Any other report stays as it is.
     ///
     /// # Errors
     /// When the store fails.
@@ -31,28 +31,97 @@ impl Driver {
             return Ok(report);
         };
         let planned = self.run.planned(at).position();
-        if plan.workflow.steps[planned].outputs.is_none() {
+        let of_file = &plan.workflow.steps[planned];
+        if of_file.outputs.is_none() && of_file.repeat.is_none() {
             return Ok(report);
         }
-        let (attempt, result) = (*attempt, Arc::clone(result));
-        let mut scope = self.scope(&plan.workflow.steps[planned].reads).await?;
-        scope.item = self.item(at).await?;
-        scope.this = Some(Arc::clone(&result));
-        let why = match planner::evaluate_step_outputs(&plan.workflow, planned, &scope) {
-            Ok(outputs) => {
-                let result = StepResult { outputs, ..StepResult::clone(&result) };
-                match self.with_result(result) {
-                    Ok((body, blobs, result)) => return Ok(replaced(report, body, blobs, result)),
-                    Err(error @ ExecutorError::TooLarge { .. }) => {
-                        format!("the `outputs` of the step are too large: {error}")
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
-            Err(error) => error.to_string(),
+        let result = StepResult::clone(result);
+        let result = match self.round_before(at).await? {
+            Some(before) => result.after_round(&before, self.run.at(at).rounds()),
+            None => result,
         };
+        let mut scope = self.scope(&of_file.reads).await?;
+        scope.item = self.item(at).await?;
+        match judged(&plan.workflow, planned, scope, result) {
+            Ok(Judged::Good(result)) => self.completed(at, report, result),
+            Ok(Judged::NotYet(result)) => self.round_ended(at, report, &result),
+            Err(error) => self.unfit(at, report, error.to_string()),
+        }
+    }
+
+    /// The same report with what was made of the result.
+    fn completed(
+        &self,
+        at: StepIndex,
+        report: Report,
+        result: StepResult,
+    ) -> Result<Report, ExecutorError> {
+        match self.with_result(result) {
+            Ok((body, blobs, result)) => Ok(replaced(report, body, blobs, result)),
+            Err(error @ ExecutorError::TooLarge { .. }) => {
+                let of_file = &self.plan.workflow.steps[self.run.planned(at).position()];
+                let what = match of_file.repeat {
+                    Some(_) => "all versions of its artifacts together",
+                    None => "the `outputs` of the step",
+                };
+                self.unfit(at, report, format!("{what} are too large: {error}"))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Another round follows, if there is one.
+    fn round_ended(
+        &self,
+        at: StepIndex,
+        report: Report,
+        result: &StepResult,
+    ) -> Result<Report, ExecutorError> {
+        let of_file = &self.plan.workflow.steps[self.run.planned(at).position()];
+        let step = self.run.at(at);
+        let report = self.completed(at, report, result.clone())?;
+        let Some(repeat) = of_file.repeat.as_ref().filter(|it| step.rounds() + 1 >= it.max) else {
+            return Ok(ended(report, NextRound::Again));
+        };
+        let error = StepError {
+            step: step.id.to_string(),
+            class: ErrorClass::NotConverged,
+            message: format!(
+                "`until: {}` was false in all of {} rounds",
+                repeat.until.source(),
+                repeat.max
+            ),
+            attempt: step.attempts,
+        };
+        let last =
+            StepResult { state: StepState::Failed, error: Some(error.clone()), ..result.clone() };
+        match self.with_result(last) {
+            Ok((body, blobs, last)) => {
+                let mut report = ended(report, NextRound::GiveUp { result: body, error });
+                report.blobs.extend(blobs);
+                Ok(Report { result: Some(last), ..report })
+            }
+            Err(error @ ExecutorError::TooLarge { .. }) => {
+                self.unfit(at, report, format!("its last answer is too large: {error}"))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn unfit(&self, at: StepIndex, report: Report, why: String) -> Result<Report, ExecutorError> {
         let Some(flight) = self.run.at(at).flight() else { return Ok(report) };
-        self.reporter(at, attempt).unfit(&flight.intent, ErrorClass::Invalid, why)
+        self.reporter(at, flight.attempt).unfit(&flight.intent, ErrorClass::Invalid, why)
+    }
+
+    /// What the round before yielded that was not good enough; nothing in the first round.
+    pub(super) async fn round_before(
+        &self,
+        at: StepIndex,
+    ) -> Result<Option<Arc<StepResult>>, ExecutorError> {
+        match &self.run.at(at).round {
+            Some(round) => Ok(Some(Arc::new(self.load(&round.result).await?))),
+            None => Ok(None),
+        }
     }
 
     fn with_result(
@@ -63,6 +132,39 @@ impl Driver {
         let body = body_of(&self.shared.account, &result, &mut blobs)?;
         Ok((body, blobs, Arc::new(result)))
     }
+}
+
+/// What an answer is worth.
+enum Judged {
+    Good(StepResult),
+    /// Another round is wanted.
+    NotYet(StepResult),
+}
+
+/// Makes the `outputs` of an answer and asks `until` of them.
+fn judged(
+    workflow: &Workflow,
+    step: usize,
+    mut scope: Scope,
+    result: StepResult,
+) -> Result<Judged, ExpressionError> {
+    scope.this = Some(Arc::new(result.clone()));
+    let outputs = planner::evaluate_step_outputs(workflow, step, &scope)?;
+    let result = StepResult { outputs, ..result };
+    scope.this = Some(Arc::new(result.clone()));
+    let is_good = planner::evaluate_until(workflow, step, &scope)?;
+    Ok(if is_good { Judged::Good(result) } else { Judged::NotYet(result) })
+}
+
+/// The same report of a result that is not the last word.
+fn ended(report: Report, next: NextRound) -> Report {
+    let input = match report.input {
+        Input::Succeeded { step, attempt, at, task, result } => {
+            Input::RoundEnded { step, attempt, at, task, result, next }
+        }
+        other => other,
+    };
+    Report { input, ..report }
 }
 
 /// The same report of another result.

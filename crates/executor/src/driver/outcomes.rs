@@ -77,7 +77,9 @@ impl Driver {
 /// How an event ends an attempt, if it does. One that is called off says nothing of its agent.
 fn outcome(event: &RunEvent) -> Option<(&StepId, Timestamp, Option<String>)> {
     match event {
-        RunEvent::StepCompleted { step, at, .. } => Some((step, *at, None)),
+        RunEvent::StepCompleted { step, at, .. } | RunEvent::RoundEnded { step, at, .. } => {
+            Some((step, *at, None))
+        }
         RunEvent::AttemptFailed { step, at, error, .. } => {
             let why = format!("{}: {}", error.class.as_str(), error.message);
             Some((step, *at, Some(why)))

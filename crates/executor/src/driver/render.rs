@@ -37,6 +37,7 @@ impl Driver {
             return Ok(report);
         }
         scope.item = self.item(at).await?;
+        scope.this = self.round_before(at).await?;
         let Some(binding) = &plan.bindings[planned] else {
             return self.computed(at, planner::evaluate_set(&plan.workflow, planned, &scope));
         };
@@ -208,9 +209,12 @@ impl Driver {
         }
     }
 
-    /// Task ids of the nearest ancestors on the same agent, those of all items of one; one that left no Task stands
+    /// The Task of the round before; in the first round, the Task ids of the nearest ancestors on the same agent, those of all items of one; one that left no Task stands
     /// back for its own.
     fn references(&self, at: StepIndex) -> Vec<String> {
+        if let Some(task) = self.run.at(at).round.as_ref().and_then(|round| round.task.as_ref()) {
+            return vec![task.task_id.clone()];
+        }
         let mut ids = Vec::new();
         let mut open: Vec<usize> = self.plan.references[self.run.planned(at).position()].clone();
         let mut seen = std::collections::BTreeSet::new();

@@ -7,7 +7,7 @@ use planner::{ErrorClass, StepError};
 use protocol::v1::TaskState;
 
 use super::{
-    Effect, Effects, Flight, Header, Intent, Next, Orphan, Outcome, Phase, RemoteTask, Run,
+    Effect, Effects, Flight, Header, Intent, Next, Orphan, Outcome, Phase, RemoteTask, Round, Run,
     RunError, RunEvent, Settled, StepId, StepIndex,
 };
 
@@ -65,6 +65,15 @@ impl Run {
             RunEvent::StepCompleted { step, at, task, result, .. } => {
                 self.note_task(step, task.as_ref());
                 self.settle(step, *at, Settled::Completed(result.clone()));
+            }
+            RunEvent::RoundEnded { step, attempt, round, at, task, result, next } => {
+                let ended = Round {
+                    number: *round,
+                    attempts: *attempt,
+                    result: result.clone(),
+                    task: task.clone(),
+                };
+                self.end_round(step, *at, ended, next);
             }
             RunEvent::StepComputed { step, at, result } => {
                 self.settle(step, *at, Settled::Completed(result.clone()));
@@ -197,7 +206,7 @@ impl Run {
         self.set_phase(index, phase);
     }
 
-    fn note_task(&mut self, step: &StepId, task: Option<&RemoteTask>) {
+    pub(super) fn note_task(&mut self, step: &StepId, task: Option<&RemoteTask>) {
         if let (Some(index), Some(task)) = (self.find(step), task) {
             self.steps[index.position()].task = Some(task.clone());
         }

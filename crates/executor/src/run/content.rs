@@ -26,6 +26,21 @@ pub enum Next {
     },
 }
 
+/// What follows a round that was not good enough.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NextRound {
+    /// Another round.
+    Again,
+    /// The step has failed for good: there are no more.
+    GiveUp {
+        /// A [`planner::StepResult`] that holds the error, and what the last round yielded.
+        result: Body,
+        /// Why.
+        error: StepError,
+    },
+}
+
 /// One exchange about a run that has not started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpeningTurn {

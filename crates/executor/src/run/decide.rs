@@ -55,6 +55,9 @@ impl Run {
             Input::Succeeded { step, attempt, at, task, result } => {
                 self.decide_succeeded(step, attempt, at, task, result)
             }
+            Input::RoundEnded { step, attempt, at, task, result, next } => {
+                self.decide_round(step, attempt, at, task, result, next)
+            }
             Input::Failed { step, attempt, at, failure } => {
                 self.decide_failed(step, attempt, at, *failure)
             }
@@ -174,7 +177,8 @@ impl Run {
             let confirmed = failure.remote_ended || task.is_none();
             return confirmed.then_some(RunEvent::AttemptCanceled { step, attempt, at, confirmed });
         }
-        let backoff = self.shape_of(index).backoff(attempt, failure.error.class, failure.wait);
+        let nth = found.nth_of_round(attempt);
+        let backoff = self.shape_of(index).backoff(nth, failure.error.class, failure.wait);
         Some(RunEvent::AttemptFailed {
             step,
             attempt,

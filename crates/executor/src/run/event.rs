@@ -11,7 +11,7 @@ use protocol::v1::TaskState;
 use serde::{Deserialize, Serialize};
 
 use super::content::{
-    Chunk, Header, Intent, Next, OpeningTurn, Outcome, Pause, RemoteTask, SkipReason,
+    Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask, SkipReason,
 };
 use super::refusal::Refusal;
 use crate::body::Body;
@@ -266,6 +266,24 @@ pub enum RunEvent {
         task: Option<RemoteTask>,
         /// A [`planner::StepResult`].
         result: Body,
+    },
+    /// A round of `repeat` has its result, which is not good enough. The result of one that is, is that of the step.
+    RoundEnded {
+        /// Which.
+        step: StepId,
+        /// The attempt that succeeded.
+        attempt: u32,
+        /// Counted from 1.
+        round: u32,
+        /// When.
+        at: Timestamp,
+        /// The Task that it came from; absent for a direct Message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<RemoteTask>,
+        /// A [`planner::StepResult`].
+        result: Body,
+        /// Whether it was the last round.
+        next: NextRound,
     },
     /// The step has its result without an attempt: it asks no agent.
     StepComputed {

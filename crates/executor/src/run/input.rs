@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use planner::StepError;
 use protocol::v1::TaskState;
 
-use super::{Chunk, Header, Intent, Pause, Refusal, RemoteTask, StepId};
+use super::{Chunk, Header, Intent, NextRound, Pause, Refusal, RemoteTask, StepId};
 use crate::body::Body;
 
 /// One fact from outside. Stale and repeated inputs are ordinary and change nothing.
@@ -166,6 +166,21 @@ pub enum Input {
         /// A [`planner::StepResult`].
         result: Body,
     },
+    /// The attempt has the result of a round that is not good enough.
+    RoundEnded {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// Now.
+        at: Timestamp,
+        /// The Task that it came from; `None` for a direct Message.
+        task: Option<RemoteTask>,
+        /// A [`planner::StepResult`].
+        result: Body,
+        /// Whether there is another round.
+        next: NextRound,
+    },
     /// The attempt did not succeed.
     Failed {
         /// Which step.
@@ -230,6 +245,7 @@ impl Input {
             | Self::AnswerRefused { step, .. }
             | Self::CallbackRefused { step, .. }
             | Self::Succeeded { step, .. }
+            | Self::RoundEnded { step, .. }
             | Self::Failed { step, .. }
             | Self::Woken { step, .. }
             | Self::CancelSettled { step, .. } => Some(step),

@@ -15,7 +15,8 @@ use proptest::prelude::*;
 use self::facts::{bound, chunked};
 use self::world::{Character, Fate, Scenario, World};
 use super::{
-    Effect, Input, Outcome, Phase, Run, RunEvent, Shape, Step, StepId, StepIndex, StepShape,
+    Effect, Input, NextRound, Outcome, Phase, Round, Run, RunEvent, Shape, Step, StepId, StepIndex,
+    StepShape,
 };
 
 proptest! {
@@ -72,6 +73,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
     let mut called_off = BTreeSet::new();
     let mut finished = 0;
     let mut newest = BTreeMap::new();
+    let mut rounds = BTreeMap::new();
     for event in journal {
         match event {
             RunEvent::StepCanceled { step, .. } => {
@@ -90,6 +92,13 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
                 prop_assert!(bound.contains(&key) || bound_by_pause.contains(&key));
                 prop_assert_eq!(newest.get(step), Some(attempt), "of no attempt that is over");
                 prop_assert!(!settled.contains(step), "{step} is settled");
+            }
+            RunEvent::RoundEnded { step, attempt, round, next, .. } => {
+                let before = rounds.insert(step, *round).unwrap_or_default();
+                prop_assert_eq!(before + 1, *round, "each round of {} once", step);
+                prop_assert_eq!(newest.get(step), Some(attempt), "of no attempt that is over");
+                let settles = matches!(next, NextRound::GiveUp { .. });
+                prop_assert!(!settles || settled.insert(step), "{step} settles once");
             }
             RunEvent::StepExpanded { step, .. } => {
                 prop_assert!(expanded.insert(step), "the items of {step} are known once");
@@ -114,7 +123,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
 }
 
 /// What a journal can tell of a run: a step whose message is being built is merely ready.
-fn durable(run: &Run) -> Vec<(Phase, u32, u32)> {
+fn durable(run: &Run) -> Vec<(Phase, u32, u32, Option<Box<Round>>)> {
     let phase = |phase: &Phase| match phase {
         Phase::Rendering => Phase::Ready,
         // Waking from a back-off is not journaled either.
@@ -122,7 +131,8 @@ fn durable(run: &Run) -> Vec<(Phase, u32, u32)> {
         Phase::Answering(flight, task) => Phase::Answered(flight.clone(), task.clone()),
         other => other.clone(),
     };
-    run.steps.iter().map(|step| (phase(&step.phase), step.open, step.attempts)).collect()
+    let step = |step: &Step| (phase(&step.phase), step.open, step.attempts, step.round.clone());
+    run.steps.iter().map(step).collect()
 }
 
 fn recomputed(run: &Run) -> BTreeSet<Effect> {
@@ -178,6 +188,8 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => Just(Fate::TimesOutOnce),
         1 => (1u32..4).prop_map(Fate::Asks),
         1 => Just(Fate::WantsAuthorization),
+        1 => (1u32..5).prop_map(Fate::Repeats),
+        1 => (1u32..4).prop_map(Fate::NeverConverges),
         1 => Just(Fate::Fails),
         1 => Just(Fate::Computes),
         1 => Just(Fate::CannotRender),

@@ -13,6 +13,8 @@
 //! | Sending | `AttemptBound` | Watching |
 //! | Sending | `ContextRefused`, `CallbackRefused` | Sending, with the other Message |
 //! | Sending, Watching | `StepCompleted` | Settled |
+//! | Sending, Watching | `RoundEnded`, again | Ready |
+//! | Sending, Watching | `RoundEnded`, give up | Settled |
 //! | Sending, Watching | `AttemptFailed`, retry | `BackingOff` |
 //! | Sending, Watching | `AttemptFailed`, give up | Settled |
 //! | `BackingOff` | its time has come | Ready |
@@ -34,7 +36,9 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use planner::{StepError, StepState};
 
-use super::{Effect, Intent, Items, Pause, PauseKind, RemoteTask, SkipReason, StepId, StepIndex};
+use super::{
+    Effect, Intent, Items, Pause, PauseKind, RemoteTask, Round, SkipReason, StepId, StepIndex,
+};
 use crate::body::Body;
 
 /// One try of a step that may be known to the agent.
@@ -149,6 +153,8 @@ pub struct Step {
     pub agent: Option<String>,
     /// The Task of its newest attempt that had one.
     pub task: Option<RemoteTask>,
+    /// The last round that was not good enough.
+    pub round: Option<Box<Round>>,
 }
 
 impl Step {
@@ -166,6 +172,7 @@ impl Step {
             settled_at: None,
             agent: None,
             task: None,
+            round: None,
         }
     }
 

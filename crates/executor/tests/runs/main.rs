@@ -20,6 +20,7 @@ mod pauses;
 mod policies;
 mod queue;
 mod recovery;
+mod rounds;
 mod scene;
 mod store_failures;
 mod timeouts;

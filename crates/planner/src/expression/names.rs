@@ -29,8 +29,8 @@ pub(super) const TASK_FIELDS: [&str; 2] = ["id", "context_id"];
 pub(super) const MESSAGE_FIELDS: [&str; 4] = ["id", "text", "data", "parts"];
 /// What can be read of an artifact.
 pub(super) const ARTIFACT_FIELDS: [&str; 6] = ["id", "name", "text", "data", "parts", "versions"];
-/// Names that mean something in other positions of the language.
-pub(super) const ELSEWHERE: [&str; 1] = ["this"];
+/// What the agent of a step answered.
+pub(crate) const THIS: &str = "this";
 
 /// What the expressions of a step with `for_each` have in scope, `when` and the list itself excepted.
 pub(crate) const ITEM: [&str; 2] = ["item", "index"];

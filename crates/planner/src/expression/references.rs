@@ -7,8 +7,8 @@ use document::nearest;
 
 use super::Locals;
 use super::names::{
-    ARTIFACT_FIELDS, ELSEWHERE, ERROR_FIELDS, FILTERS, FUNCTIONS, ITEM, MESSAGE_FIELDS, ROOTS, RUN,
-    STEP_FIELDS, TASK_FIELDS, TESTS,
+    ARTIFACT_FIELDS, ERROR_FIELDS, FILTERS, FUNCTIONS, ITEM, MESSAGE_FIELDS, ROOTS, RUN,
+    STEP_FIELDS, TASK_FIELDS, TESTS, THIS,
 };
 use super::scan::{Fault, Island, IslandKind, Token, TokenKind};
 
@@ -119,7 +119,9 @@ fn unknown_name(name: &str, range: Range<usize>, locals: Locals) -> Fault {
                 "`{name}` is there in a step with `for_each`, but not in its `for_each` and `when`"
             )
         }
-        _ if ELSEWHERE.contains(&name) => format!("`{name}` is not in scope here"),
+        _ if name == THIS => {
+            "`this` is there in `outputs`, and with `repeat` in `until` and `message`".to_owned()
+        }
         Some(near) => format!("did you mean `{near}`?"),
         None => {
             "an expression reads `inputs`, `steps` and `run`; text belongs in quotes".to_owned()
@@ -172,6 +174,7 @@ impl Finder {
                 self.readings
                     .push(Reading { what: What::Input(name.to_owned()), range: start..end });
             }
+            ("this", Some(_)) => self.step_fields(island, at + 1),
             ("run", Some(_)) => {
                 if let Some(("error", next)) = self.field(island, at + 1, &RUN, "`run` has") {
                     self.field(island, next, &ERROR_FIELDS, "an error has");

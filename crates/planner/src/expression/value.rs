@@ -140,12 +140,15 @@ impl Object for Artifacts {
             "" => Value::from(artifact.artifact_id.as_str()),
             name => Value::from(name),
         };
-        let newest = self.0.leaves().flat_map(|(_, leaf)| leaf.newest());
-        let mut seen = HashSet::new();
-        let first = newest.filter(|(_, artifact)| {
-            artifact.name.is_empty() || seen.insert(artifact.name.as_str())
+        let newest = self.0.leaves().flat_map(|(_, leaf)| {
+            let earlier = leaf.earlier.iter().map(|version| &version.artifact);
+            let named = earlier.filter(|artifact| !artifact.name.is_empty());
+            leaf.newest().map(|(_, artifact)| artifact).chain(named)
         });
-        Enumerator::Values(first.map(|(_, artifact)| key(artifact)).collect())
+        let mut seen = HashSet::new();
+        let first = newest
+            .filter(|artifact| artifact.name.is_empty() || seen.insert(artifact.name.as_str()));
+        Enumerator::Values(first.map(key).collect())
     }
 }
 
@@ -156,13 +159,13 @@ pub(crate) struct Artifact {
     pub(crate) result: Arc<StepResult>,
     /// The item that it is of, with `for_each`.
     pub(crate) item: Option<usize>,
-    /// Its position among the artifacts of the step or item.
+    /// Its position among all artifacts of the step or item.
     pub(crate) index: usize,
 }
 
 impl Artifact {
     pub(crate) fn artifact(&self) -> &v1::Artifact {
-        &self.leaf().artifacts[self.index]
+        self.leaf().artifact(self.index).1
     }
 
     /// The result of the step or item that it is of.
@@ -197,8 +200,8 @@ impl Artifact {
     fn versions(&self) -> Value {
         let name = &self.artifact().name;
         let all = self.result.leaves().flat_map(|(item, leaf)| {
-            let named = leaf.artifacts.iter().enumerate();
-            named.filter(|(_, other)| other.name == *name).map(move |(index, _)| (item, index))
+            let named = leaf.all_artifacts().enumerate();
+            named.filter(|(_, (_, other))| other.name == *name).map(move |(index, _)| (item, index))
         });
         let version = |(item, index)| {
             Value::from_object(Artifact { result: self.result.clone(), item, index })

@@ -140,6 +140,7 @@ fn section(place: Place) -> &'static str {
         Place::Schedule => "[Schedules](#schedules)",
         Place::Step => "[Steps](#steps)",
         Place::Selector => "[Agents](#agents)",
+        Place::Repeat => "[Rounds](#rounds)",
         Place::Retry | Place::Backoff => "[Retries](#retries)",
         Place::Part => "[Messages](#messages)",
         Place::Output => "[Outputs](#outputs)",

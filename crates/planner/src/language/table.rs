@@ -8,7 +8,7 @@ use super::Type::{
     Values, Version, WorkflowName,
 };
 use super::{Field, Names, Place};
-use crate::step::ErrorClass;
+use crate::step::{ErrorClass, MAX_ROUNDS};
 use crate::turn::MAX_ITEMS;
 use crate::workflow::words;
 
@@ -94,7 +94,7 @@ pub(super) static SCHEDULE: [Field; 3] = [
     Field::new("inputs", Given, "gives every input that has no default"),
 ];
 
-pub(super) static STEP: [Field; 14] = [
+pub(super) static STEP: [Field; 15] = [
     Field::new("agent", NameOrMapping(Place::Selector), "who is to do it")
         .otherwise("required, or `set`"),
     Field::new(
@@ -162,6 +162,26 @@ pub(super) static STEP: [Field; 14] = [
         "how long one attempt may take; the remote Task is then canceled",
     )
     .otherwise("that of `defaults`"),
+    Field::new(
+        "repeat",
+        Mapping(Place::Repeat),
+        "its agent is asked again, in rounds, until its answer is good enough, see [Rounds](#rounds)",
+    ),
+];
+
+pub(super) static REPEAT: [Field; 2] = [
+    Field::new(
+        "until",
+        Expression,
+        "must be true or false, evaluated over the answer of each round, `this`; true ends the step",
+    )
+    .required(),
+    Field::new(
+        "max",
+        Integer(1, MAX_ROUNDS as u64),
+        "how many rounds there are at most, the first included; when none of them was good enough, the step fails: `not_converged`",
+    )
+    .required(),
 ];
 
 pub(super) static SELECTOR: [Field; 13] = [
@@ -218,7 +238,7 @@ pub(super) static RETRY: [Field; 3] = [
 ];
 
 fn error_classes() -> Vec<&'static str> {
-    ErrorClass::ALL.iter().map(|class| class.as_str()).collect()
+    ErrorClass::OF_ATTEMPTS.iter().map(|class| class.as_str()).collect()
 }
 
 pub(super) static BACKOFF: [Field; 4] = [

@@ -163,7 +163,7 @@ fn a_reference_that_cannot_be_filled_says_where_and_why() {
         ]
         .join("\n"),
         @r"
-    line 2: there are no fields of `stepp`; write `<!-- fields: NAME -->`, NAME one of: workflow, input, agent, defaults, concurrency, budget, schedule, step, selector, retry, backoff, part, output
+    line 2: there are no fields of `stepp`; write `<!-- fields: NAME -->`, NAME one of: workflow, input, agent, defaults, concurrency, budget, schedule, step, selector, repeat, retry, backoff, part, output
     line 1: the table that begins here does not end; write `<!-- end of fields -->` after it
     no table has the fields of part; write `<!-- fields: part -->` and `<!-- end of fields -->` where it belongs
     "
@@ -184,7 +184,7 @@ fn the_schema_accepts_every_workflow_of_the_project() {
 
 /// Files of `tests/bad` that the schema accepts although something is wrong with them, and why it
 /// cannot see it.
-const UNSEEN: [(&str, &str); 25] = [
+const UNSEEN: [(&str, &str); 26] = [
     ("expression-block-not-closed", IN_EXPRESSIONS),
     ("expression-empty", IN_EXPRESSIONS),
     ("expression-in-when-with-text", IN_EXPRESSIONS),
@@ -194,6 +194,7 @@ const UNSEEN: [(&str, &str); 25] = [
     ("expression-single-equals", IN_EXPRESSIONS),
     ("expression-unfinished", IN_EXPRESSIONS),
     ("expression-unknown-field-of-a-step", IN_EXPRESSIONS),
+    ("expression-unknown-field-of-this", IN_EXPRESSIONS),
     ("expression-unknown-input", IN_EXPRESSIONS),
     ("expression-unknown-names", IN_EXPRESSIONS),
     ("input-default-does-not-fit", "a value is held against a schema of the same file"),

@@ -37,6 +37,26 @@ fn when_is_true_or_false_and_nothing_else() {
     insta::assert_snapshot!(when("when: inputs.topics").unwrap_err(), @r#"w.yaml:8:11: `when` must give true or false, not "ice" (compare it, as in `steps.a.text == "yes"`, or test it, as in `steps.a.data is defined`)"#);
 }
 
+/// What `until` of a step gives over an answer.
+fn until(until: &str, answer: &str) -> Result<bool, String> {
+    let text = format!(
+        "convoke: 1\nname: w\nsteps:\n  a:\n    agent: x\n    outputs: {{n: 1}}\n    repeat: {{until: {until}, max: 2}}\n"
+    );
+    let workflow = check(&Source::new("w.yaml", &text)).unwrap();
+    let message = protocol::v1::Message::agent(vec![protocol::v1::Part::text(answer)]);
+    let this = StepResult { message: Some(message), ..StepResult::new(StepState::Completed) };
+    let scope = Scope { this: Some(Arc::new(this)), ..Scope::default() };
+    evaluate_until(&workflow, 0, &scope).map_err(|error| error.to_string())
+}
+
+#[test]
+fn until_is_true_or_false_of_an_answer() {
+    assert_eq!(until("this.text == 'good'", "good"), Ok(true));
+    assert_eq!(until("this.text == 'good'", "bad"), Ok(false));
+    insta::assert_snapshot!(until("this.text", "bad").unwrap_err(), @r#"w.yaml:7:21: `until` must give true or false, not "bad" (compare it, as in `this.data.score > 7`, or test it, as in `"done" in this.text`)"#);
+    insta::assert_snapshot!(until("this.data.n > 1", "bad").unwrap_err(), @r#"w.yaml:7:25: `.data.n` is undefined (where a value may be missing, say what to use then: `… | default("none")`)"#);
+}
+
 fn scope(topics: &Json) -> Scope {
     Scope {
         inputs: Arc::new(json!({"topics": topics}).as_object().unwrap().clone()),

@@ -4,16 +4,11 @@ use document::{Entry, Node};
 
 use super::Checker;
 use super::decoder::Fields;
-use super::values::Reading;
-use crate::expression::ITEM;
+use super::values::{Reading, locals};
 use crate::template::Template;
 
-/// What the `outputs` of a step have in scope.
-const THIS: [&str; 1] = ["this"];
-/// The same of a step with `for_each`.
-const THIS_ITEM: [&str; 3] = ["this", ITEM[0], ITEM[1]];
 /// What a step that computes values has no use for.
-const OF_AGENTS: [&str; 4] = ["message", "retry", "timeout", "outputs"];
+const OF_AGENTS: [&str; 5] = ["message", "retry", "timeout", "outputs", "repeat"];
 
 impl<'n> Checker<'_, 'n> {
     /// Reads `set`.
@@ -32,7 +27,7 @@ impl<'n> Checker<'_, 'n> {
         for entry in OF_AGENTS.iter().filter_map(|key| fields.entry(key)) {
             self.of_no_use(entry, what);
         }
-        self.locals = if fields.get("for_each").is_some() { &ITEM } else { &[] };
+        self.locals = locals(fields, false);
         let set = self.named(&entry.value, "set", what, reads);
         self.locals = &[];
         set
@@ -54,7 +49,7 @@ impl<'n> Checker<'_, 'n> {
         reads: &mut Vec<Reading>,
     ) -> Option<Template> {
         let node = fields.get("outputs")?;
-        self.locals = if fields.get("for_each").is_some() { &THIS_ITEM } else { &THIS };
+        self.locals = locals(fields, true);
         let outputs = self.named(node, "outputs", what, reads);
         self.locals = &[];
         outputs

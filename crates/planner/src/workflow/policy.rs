@@ -75,7 +75,7 @@ impl Checker<'_, '_> {
     }
 
     fn error_classes(&mut self, node: &Node, what: &str) -> BTreeSet<ErrorClass> {
-        let options = ErrorClass::ALL.map(|class| (class.as_str(), class));
+        let options = ErrorClass::OF_ATTEMPTS.map(|class| (class.as_str(), class));
         let Value::Sequence(items) = &node.value else {
             let help = "write it as a list, as in `[unavailable, timeout]`";
             let what = format!("`on` in {what}");

@@ -5,10 +5,9 @@ use std::collections::HashSet;
 use document::{Entry, Node, Span, Value};
 
 use super::decoder::Fields;
-use super::values::Reading;
+use super::values::{Reading, locals};
 use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output};
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
-use crate::expression::ITEM;
 use crate::language::Place;
 use crate::step::{OnError, Retry, Step};
 
@@ -100,7 +99,7 @@ impl<'n> Checker<'_, 'n> {
         let when = fields.get("when").and_then(|node| self.bare(node, "when", &mut reads));
         let for_each = self.for_each(fields, &what, &mut reads);
         let mut part_steps = Vec::new();
-        self.locals = if fields.get("for_each").is_some() { &ITEM } else { &[] };
+        self.locals = locals(fields, fields.get("repeat").is_some());
         let message = match fields.get("message") {
             Some(node) => self.message(index, node, &what, &mut reads, &mut part_steps, edges),
             None => None,
@@ -108,6 +107,7 @@ impl<'n> Checker<'_, 'n> {
         self.locals = &[];
         let set = self.set(fields, &what, &mut reads);
         let outputs = self.step_outputs(fields, &what, &mut reads);
+        let repeat = self.repeat(fields, &what, &mut reads);
         let mut all_reads = self.resolve(index, &needs, reads, edges);
         all_reads.extend(part_steps);
         all_reads.sort_unstable();
@@ -132,6 +132,7 @@ impl<'n> Checker<'_, 'n> {
             on_error: policy.on_error,
             retry: policy.retry,
             timeout: policy.timeout,
+            repeat,
         })
     }
 

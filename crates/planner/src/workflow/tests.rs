@@ -327,9 +327,13 @@ fn a_workflow_is_read_back_from_a_journal_as_it_was() {
 
 #[test]
 fn the_workflows_of_the_project_are_without_problems() {
-    for (name, steps) in
-        [("helsinki-trip", 4), ("research", 4), ("translation", 1), ("nightly-report", 3)]
-    {
+    for (name, steps) in [
+        ("helsinki-trip", 4),
+        ("research", 4),
+        ("translation", 1),
+        ("nightly-report", 3),
+        ("draft-and-refine", 2),
+    ] {
         let path = format!("{}/../../workflows/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(&path).unwrap();
         let workflow = checked(&text);

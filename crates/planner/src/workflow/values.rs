@@ -6,9 +6,10 @@ use document::{Diagnostic, Entry, Node, Span, Value};
 use protocol::wkt::MAX_DEPTH;
 use serde_json::Value as Json;
 
+use super::decoder::Fields;
 use super::{Checker, StepIndex};
 use crate::dag::{Edges, Reason, ReasonKind};
-use crate::expression::{Compiled, Expression, Read, ReadWhat, is_template};
+use crate::expression::{Compiled, Expression, ITEM, Locals, Read, ReadWhat, THIS, is_template};
 use crate::template::Template;
 
 /// The names the file defines; known before any of their contents are read.
@@ -241,6 +242,17 @@ impl Checker<'_, '_> {
         let help = "name the step, as in `steps.NAME`, or list all \
                     that may be meant in the step's `needs`";
         self.decoder.report(problem.help(help));
+    }
+}
+
+/// What a position of a step has in scope beside inputs, steps and the run.
+pub(super) fn locals(of_step: Fields<'_>, has_this: bool) -> Locals {
+    const THIS_ITEM: [&str; 3] = [THIS, ITEM[0], ITEM[1]];
+    match (of_step.get("for_each").is_some(), has_this) {
+        (false, false) => &[],
+        (false, true) => &[THIS],
+        (true, false) => &ITEM,
+        (true, true) => &THIS_ITEM,
     }
 }
 

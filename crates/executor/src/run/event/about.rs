@@ -1,6 +1,6 @@
 //! What an event concerns.
 
-use super::{Next, RunEvent, StepId};
+use super::{Next, NextRound, RunEvent, StepId};
 use crate::body::Body;
 
 impl RunEvent {
@@ -25,6 +25,7 @@ impl RunEvent {
             | Self::AnswerRefused { step, .. }
             | Self::AttemptFailed { step, .. }
             | Self::StepCompleted { step, .. }
+            | Self::RoundEnded { step, .. }
             | Self::StepComputed { step, .. }
             | Self::StepFailed { step, .. }
             | Self::BudgetSpent { step, .. }
@@ -73,6 +74,7 @@ impl RunEvent {
             | Self::ArtifactChunked { .. }
             | Self::AnswerDelivered { .. }
             | Self::StepCompleted { .. }
+            | Self::RoundEnded { .. }
             | Self::StepComputed { .. }
             | Self::StepFailed { .. }
             | Self::AttemptCanceled { .. } => false,
@@ -102,6 +104,7 @@ impl RunEvent {
             | Self::StepSkipped { step, .. }
             | Self::StepGathered { step, .. }
             | Self::StepCanceled { step, .. }
+            | Self::RoundEnded { step, next: NextRound::GiveUp { .. }, .. }
             | Self::AttemptFailed { step, next: Next::GiveUp { .. }, .. } => Some(step),
             _ => None,
         }

@@ -2,7 +2,7 @@
 
 use store::BlobId;
 
-use super::{Next, Outcome, RunEvent};
+use super::{Next, NextRound, Outcome, RunEvent};
 use crate::body::Body;
 
 impl RunEvent {
@@ -30,6 +30,10 @@ impl RunEvent {
             | Self::StepComputed { result, .. }
             | Self::StepFailed { result, .. }
             | Self::AttemptFailed { next: Next::GiveUp { result }, .. } => vec![result],
+            Self::RoundEnded { result, next: NextRound::Again, .. } => vec![result],
+            Self::RoundEnded { result, next: NextRound::GiveUp { result: last, .. }, .. } => {
+                vec![result, last]
+            }
             Self::RunFinished { outcome: Outcome::Completed(outputs), .. } => vec![outputs],
             Self::AttemptFailed { next: Next::Retry { .. }, .. }
             | Self::RunFinished { .. }

@@ -9,8 +9,8 @@ use protocol::{card::Binding, client::Interface};
 use crate::{
     body::{Body, Json},
     run::{
-        Chunk, Failure, Input, Intent, Pause, PauseKind, Refusal, RemoteTask, StepId, StepIndex,
-        Wait,
+        Chunk, Failure, Input, Intent, NextRound, Pause, PauseKind, Refusal, RemoteTask, StepId,
+        StepIndex, Wait,
     },
 };
 
@@ -43,6 +43,18 @@ pub(super) fn bound(step: StepId, attempt: u32) -> Input {
 
 pub(super) fn succeeded(step: StepId, attempt: u32, at: Timestamp) -> Input {
     Input::Succeeded { step, attempt, at, task: None, result: body("result") }
+}
+
+pub(super) fn round_ended(step: StepId, attempt: u32, at: Timestamp, is_last: bool) -> Input {
+    let task = Some(task(&step, attempt));
+    let next = match is_last {
+        false => NextRound::Again,
+        true => NextRound::GiveUp {
+            result: body("not good enough"),
+            error: error(ErrorClass::NotConverged, attempt),
+        },
+    };
+    Input::RoundEnded { step, attempt, at, task, result: body("round"), next }
 }
 
 pub(super) fn chunked(step: StepId, attempt: u32, at: Timestamp) -> Input {

@@ -115,10 +115,13 @@ fn end_of(fate: Fate) -> StepState {
         | Fate::RefusesContext
         | Fate::RefusesCallback
         | Fate::TimesOutOnce
+        | Fate::Repeats(_)
         | Fate::Asks(_)
         | Fate::WantsAuthorization => StepState::Completed,
         Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
-        Fate::FailsThenBinds(_) | Fate::Fails | Fate::CannotRender => StepState::Failed,
+        Fate::FailsThenBinds(_) | Fate::Fails | Fate::CannotRender | Fate::NeverConverges(_) => {
+            StepState::Failed
+        }
         Fate::IsSkipped => StepState::Skipped,
     }
 }

@@ -7,7 +7,10 @@ use planner::{ErrorClass, OnError, RunIf, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
-    facts::{body, bound, chunked, error, failed, intent, paused, refusal, succeeded, withheld},
+    facts::{
+        body, bound, chunked, error, failed, intent, paused, refusal, round_ended, succeeded,
+        withheld,
+    },
     shape_of,
 };
 use crate::run::{Effect, Header, Input, PauseKind, Rendered, Run, RunEvent};
@@ -31,6 +34,10 @@ pub(super) enum Fate {
     Asks(u32),
     /// Waits for authorization, then goes on by itself or is told.
     WantsAuthorization,
+    /// So many rounds end before one is good enough; the first attempt of each fails.
+    Repeats(u32),
+    /// No round is good enough, of so many.
+    NeverConverges(u32),
     /// Fails for good.
     Fails,
     /// Asks no agent.
@@ -311,6 +318,9 @@ impl World {
             Fate::FailsThenBinds(times) if attempt <= times => {
                 failed(step, attempt, at, ErrorClass::Unavailable)
             }
+            Fate::Repeats(_) if found.nth_of_round(attempt) == 1 => {
+                failed(step, attempt, at, ErrorClass::Unavailable)
+            }
             Fate::Fails => failed(step, attempt, at, ErrorClass::Rejected),
             Fate::WantsAuthorization if at.as_millisecond() % 3 == 0 => {
                 withheld(step, attempt, at, None)
@@ -331,6 +341,12 @@ impl World {
             Fate::WantsAuthorization if is_paused => Input::Unpaused { step, attempt, at },
             Fate::WantsAuthorization if turn == 0 && at.as_millisecond() % 2 == 0 => {
                 paused(step, attempt, at, PauseKind::Auth, turn)
+            }
+            Fate::Repeats(rounds) if found.rounds() < rounds => {
+                round_ended(step, attempt, at, false)
+            }
+            Fate::NeverConverges(rounds) => {
+                round_ended(step, attempt, at, found.rounds() + 1 == rounds)
             }
             Fate::TimesOutOnce if attempt == 1 => failed(step, attempt, at, ErrorClass::Timeout),
             _ => succeeded(step, attempt, at),

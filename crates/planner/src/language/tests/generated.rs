@@ -342,6 +342,12 @@ fn around(place: Place, key: &str, value: Json) -> Json {
             of[key] = value;
             file["steps"]["z"]["agent"] = of;
         }
+        Place::Repeat => {
+            of["until"] = json!("true");
+            of["max"] = json!(2);
+            of[key] = value;
+            file["steps"]["z"]["repeat"] = of;
+        }
         Place::Retry => file["defaults"] = json!({"retry": {key: value}}),
         Place::Backoff => file["defaults"] = json!({"retry": {"backoff": {key: value}}}),
         Place::Part => {

@@ -85,7 +85,7 @@ fn what_is_wrong_with_computed_values_is_said_where_it_is() {
         told("{set: {n: '${{ item }}'}}"),
         told("{set: {n: 1}}\n  b: {agent: {same_as: a}}"),
     ];
-    insta::assert_snapshot!(all.join("\n"), @r##"
+    insta::assert_snapshot!(all.join("\n"), @r#"
     agent: step `a` has both `agent` and `set`; a step does one thing: make two of it
     message: `message` of step `a` is of no use: `set` asks no agent; take it away, or give the step an `agent` instead of `set`
     timeout: `timeout` of step `a` is of no use: `set` asks no agent; take it away, or give the step an `agent` instead of `set`
@@ -94,9 +94,9 @@ fn what_is_wrong_with_computed_values_is_said_where_it_is() {
     {}: `set` of step `a` names no values; name a value, as in `{title: "${{ inputs.title }}"}`
     1: `set` of step `a` must be a mapping from names to values, not a list; name the values, as in `{title: "${{ inputs.title }}"}`
     '${{ this.text }}': `outputs` of step `a` must be a mapping from names to values, not a string; name the values, as in `{title: "${{ inputs.title }}"}`
-    this: `this` is not a known name; `this` is not in scope here
-    this: `this` is not a known name; `this` is not in scope here
+    this: `this` is not a known name; `this` is there in `outputs`, and with `repeat` in `until` and `message`
+    this: `this` is not a known name; `this` is there in `outputs`, and with `repeat` in `until` and `message`
     item: `item` is not a known name; `item` is there in a step with `for_each`, but not in its `for_each` and `when`
     a: step `a` is served by no agent; name a step that has an `agent`
-    "##);
+    "#);
 }

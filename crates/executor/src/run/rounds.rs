@@ -1,0 +1,83 @@
+//! Rounds of `repeat`: an agent is asked again, about what it has answered.
+//!
+//! A round is as many attempts as it takes, and the next one begins as another attempt would: it waits for a slot, and
+//! its Message is built then. What the driver makes of a round's answer is in the event that ends it.
+
+use jiff::Timestamp;
+
+use super::{NextRound, Phase, RemoteTask, Run, RunEvent, Settled, Step, StepId};
+use crate::body::Body;
+
+/// The round that a step has behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round {
+    /// Counted from 1.
+    pub number: u32,
+    /// How many attempts there had been by its end.
+    pub attempts: u32,
+    /// A [`planner::StepResult`].
+    pub result: Body,
+    /// The Task that it came from; `None` for a direct Message.
+    pub task: Option<RemoteTask>,
+}
+
+impl Step {
+    /// How many rounds it has behind it that were not good enough.
+    #[must_use]
+    pub fn rounds(&self) -> u32 {
+        self.round.as_ref().map_or(0, |round| round.number)
+    }
+
+    /// Which attempt of its round an attempt is, counted from 1.
+    pub(super) fn nth_of_round(&self, attempt: u32) -> u32 {
+        attempt - self.round.as_ref().map_or(0, |round| round.attempts)
+    }
+}
+
+impl Run {
+    pub(super) fn decide_round(
+        &self,
+        step: StepId,
+        attempt: u32,
+        at: Timestamp,
+        task: Option<RemoteTask>,
+        result: Body,
+        next: NextRound,
+    ) -> Option<RunEvent> {
+        let found = self.at(self.find(&step)?);
+        if !found.is_current(attempt) {
+            return None;
+        }
+        Some(match found.phase {
+            // The work is no longer wanted, and it is over.
+            Phase::Canceling { .. } => {
+                RunEvent::AttemptCanceled { step, attempt, at, confirmed: true }
+            }
+            _ => {
+                let round = found.rounds() + 1;
+                RunEvent::RoundEnded { step, attempt, round, at, task, result, next }
+            }
+        })
+    }
+
+    pub(super) fn end_round(
+        &mut self,
+        step: &StepId,
+        at: Timestamp,
+        round: Round,
+        next: &NextRound,
+    ) {
+        self.pass(at);
+        let Some(index) = self.find(step) else {
+            return;
+        };
+        self.note_task(step, round.task.as_ref());
+        self.steps[index.position()].round = Some(Box::new(round));
+        match next {
+            NextRound::Again => self.set_phase(index, Phase::Ready),
+            NextRound::GiveUp { result, error } => {
+                self.settle(step, at, Settled::Failed(result.clone(), error.clone()));
+            }
+        }
+    }
+}
