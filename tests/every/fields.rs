@@ -43,6 +43,8 @@ enum Act {
     Plan,
     /// `convoke run --json` with further arguments.
     Run(&'static [&'static str]),
+    /// `convoke run --json` two times, of which the second one counts.
+    Twice,
     /// `convoke run`, then the events of that run.
     Watch,
     /// `convoke serve`, then its card.
@@ -113,6 +115,10 @@ async fn see(row: &Row) -> Seen {
     let done = match row.act {
         Act::Plan => convoke.run(["--json", "plan", "w"]).await,
         Act::Run(args) => convoke.run(["--json", "run", "w"].iter().chain(args)).await,
+        Act::Twice => {
+            convoke.run(["run", "w"]).await;
+            convoke.run(["--json", "run", "w"]).await
+        }
         Act::Watch => {
             convoke.run(["run", "w"]).await;
             let runs = convoke.run(["--json", "runs", "list"]).await.json();

@@ -76,6 +76,8 @@ pub(crate) struct StepReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) task_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reused_from: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
@@ -128,6 +130,7 @@ async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<St
         rounds: rounds(step),
         agent: step.agent.clone(),
         task_id: step.task.as_ref().map(|task| task.task_id.clone()),
+        reused_from: step.reused.as_ref().map(|from| from.run.to_string()),
         reason: step.skip_reason().map(ToString::to_string),
         error: result.as_ref().and_then(|result| result.error.as_ref()).map(|e| e.message.clone()),
         outputs: result.as_ref().and_then(outputs),
@@ -164,9 +167,13 @@ async fn print_origins(runs: &Runs, recorded: &Recorded) -> Result<(), Failure> 
             continue;
         }
         let result = runs.result(recorded, id).await?;
-        let task = step.task.as_ref().map_or("a direct Message", |task| task.task_id.as_str());
+        let made = match (&step.reused, &step.task) {
+            (Some(from), _) => format!("reused from run {}", from.run),
+            (None, Some(task)) => of_task(&task.task_id),
+            (None, None) => of_task("a direct Message"),
+        };
         let agent = step.agent.as_deref().unwrap_or("?");
-        let from = format!("step {id}, agent {}, {}", clean(agent), of_task(task));
+        let from = format!("step {id}, agent {}, {made}", clean(agent));
         let artifacts = result.map(|result| result.artifacts).unwrap_or_default();
         rows.extend(artifacts.iter().map(|artifact| (clean(title(artifact)), from.clone())));
     }

@@ -29,6 +29,9 @@ pub(crate) struct Line<'a> {
     /// What the agent asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<String>,
+    /// Why its answer is taken for a question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mismatch: Option<&'a str>,
     /// Which round of a step has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     round: Option<u32>,
@@ -43,6 +46,9 @@ pub(crate) struct Line<'a> {
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// The run in which a result was made that a step takes over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reused_from: Option<&'a executor::RunId>,
     /// When a failed attempt is followed by another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_at: Option<Timestamp>,
@@ -83,6 +89,9 @@ fn about(event: &RunEvent) -> Line<'_> {
             Line { failed: Some(*failed), ..of_run("step_gathered", *at) }
         }
         RunEvent::StepComputed { at, .. } => of_run("step_computed", *at),
+        RunEvent::StepReused { at, from, .. } => {
+            Line { reused_from: Some(&from.run), ..of_run("step_reused", *at) }
+        }
         RunEvent::StepFailed { at, error, .. } => {
             Line { error: Some(error.message.clone()), ..of_run("step_failed", *at) }
         }
@@ -143,6 +152,7 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
                 PauseKind::Auth => "auth",
             }),
             question: pause.text(),
+            mismatch: pause.mismatch.as_deref(),
             ..attempt_of("attempt_paused", attempt, Some(at))
         },
         RunEvent::AttemptUnpaused { attempt, at, .. } => {
@@ -208,7 +218,7 @@ mod tests {
 
     use executor::{
         Body, Json,
-        run::{Intent, Pause, Refusal, RunError, SkipReason, StepId},
+        run::{Intent, Pause, Refusal, Reuse, RunError, SkipReason, StepId},
     };
     use planner::{ErrorClass, StepError};
     use protocol::{card::Binding, client::Interface};
@@ -224,6 +234,11 @@ mod tests {
 
     fn body() -> Body {
         Body::Inline(Json::of(&json!({"secret": "body"})).expect("JSON"))
+    }
+
+    fn from() -> Box<Reuse> {
+        let run = "0198c0de-7a11-7000-8000-000000000000".parse().expect("a run id");
+        Box::new(Reuse { run, at: AT, agent: None })
     }
 
     fn error() -> StepError {
@@ -296,8 +311,13 @@ mod tests {
     fn a_pause_says_what_it_waits_for() {
         let (task_id, context_id) = ("t".to_owned(), "c".to_owned());
         let task = RemoteTask { task_id, context_id, interface: None };
-        let pause =
-            Pause { kind: PauseKind::Auth, message_id: None, question: None, awaits_caller: false };
+        let pause = Pause {
+            kind: PauseKind::Auth,
+            message_id: None,
+            question: None,
+            mismatch: None,
+            awaits_caller: false,
+        };
         let (step, attempt) = (StepId::new("a"), 1);
         let paused = RunEvent::AttemptPaused { step, attempt, at: AT, task: Some(task), pause };
         assert_eq!(
@@ -359,6 +379,7 @@ mod tests {
             RunEvent::BudgetSpent { at, step: step() },
             RunEvent::StepCanceled { step: step(), at, by: step() },
             RunEvent::StepComputed { step: step(), at, result: body() },
+            RunEvent::StepReused { step: step(), at, result: body(), from: from() },
             RunEvent::StepExpanded { step: step(), at, items: body(), count: 2 },
             RunEvent::StepGathered { step: step(), at, failed: 1 },
             RunEvent::AttemptStarted { step: step(), attempt, at, intent: Arc::clone(&intent) },

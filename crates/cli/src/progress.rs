@@ -101,6 +101,7 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
             format!("failed: {}", clean(&error.message))
         }
         RunEvent::StepComputed { .. } => "computed".to_owned(),
+        RunEvent::StepReused { from, .. } => format!("has its result of run {}", from.run),
         RunEvent::StepFailed { error, .. } => format!("failed: {}", clean(&error.message)),
         RunEvent::StepCompleted { step, attempt, .. } => completed(recorded, step, *attempt),
         RunEvent::AttemptCanceled { confirmed: true, .. } => "canceled".to_owned(),
@@ -125,7 +126,12 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
 
 /// What a pause asks for, in one line.
 pub(crate) fn asked(pause: &Pause) -> String {
-    pause.text().map_or_else(|| "(it does not say what)".to_owned(), |text| clean(&text))
+    let text = pause.text().map(|text| clean(&text));
+    match (text, &pause.mismatch) {
+        (text, None) => text.unwrap_or_else(|| "(it does not say what)".to_owned()),
+        (Some(text), Some(why)) => format!("{text} (not what is expected: {})", clean(why)),
+        (None, Some(why)) => format!("(its answer is not what is expected: {})", clean(why)),
+    }
 }
 
 /// Who completed a step, and how long that took over all attempts.

@@ -100,6 +100,7 @@ mod tests {
             message_id: Some(message.to_owned()),
             question: None,
             awaits_caller: false,
+            mismatch: None,
         };
         let question = Question { step: StepId::new("a"), pause: asked("first") };
         let is_among = |step: &str, message: &str| {

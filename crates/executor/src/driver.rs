@@ -12,6 +12,7 @@ mod references;
 mod relay;
 mod render;
 mod results;
+mod reuse;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -41,8 +42,11 @@ use crate::{
     streamed::Streamed,
 };
 
-pub(crate) use self::shared::{Shared, Uncallable};
 use self::{answer::Waiting, results::Results};
+pub(crate) use self::{
+    reuse::RESULTS,
+    shared::{Shared, Uncallable},
+};
 
 /// Drives one run from wherever its journal stands to its end.
 pub(crate) struct Driver {
@@ -284,6 +288,7 @@ impl Driver {
     /// Builds what the state wants built, commits, acts.
     async fn turn(&mut self) -> Result<(), ExecutorError> {
         self.build_wanted().await?;
+        self.keep_results().await?;
         self.commit().await?;
         self.seat.hold(!self.run.is_waiting_for_people());
         self.confirm_answers();

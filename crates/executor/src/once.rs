@@ -13,7 +13,7 @@ use store::{
     Write,
 };
 
-use crate::{ExecutorError, RunId, Runs, journal::sort_key, run::after};
+use crate::{ExecutorError, RunId, Runs, driver::RESULTS, journal::sort_key, run::after};
 
 /// One row for each Message that was taken in lately, ordered by when it is forgotten.
 const MESSAGES: Table = Table::new("messages");
@@ -120,19 +120,21 @@ pub(crate) async fn taken(
     Ok(None)
 }
 
-/// Forgets Messages that have had their time, again and again. Ends with the task that it is.
+/// Forgets Messages, and results of steps, that have had their time, again and again. Ends with the task that it is.
 pub(crate) async fn forget(store: Arc<dyn Store>) {
     loop {
-        if let Err(error) = sweep(&*store, Timestamp::now()).await {
-            tracing::warn!(%error, "old Messages could not be forgotten yet");
+        for table in [MESSAGES, RESULTS] {
+            if let Err(error) = sweep(&*store, table, Timestamp::now()).await {
+                tracing::warn!(%error, ?table, "what has had its time could not be forgotten yet");
+            }
         }
         tokio::time::sleep(SWEEP).await;
     }
 }
 
-/// Deletes the rows of Messages of all accounts whose time was over at an instant.
-async fn sweep(store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
-    let mut query = PageQuery::new(None, MESSAGES);
+/// Deletes the rows of all accounts, ordered by when their time is over, whose time was over at an instant.
+async fn sweep(store: &dyn Store, table: Table, now: Timestamp) -> Result<(), StoreError> {
+    let mut query = PageQuery::new(None, table);
     query.limit = SWEPT_AT_ONCE;
     let now = sort_key(now);
     loop {
@@ -145,7 +147,7 @@ async fn sweep(store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
         let mut batch = Batch::new();
         batch.writes.extend(outdated.into_iter().map(|row| Write::Delete {
             account: row.account,
-            table: MESSAGES,
+            table,
             key: row.key,
             // One that was written anew meanwhile has its time before it.
             expect: Expect::Version(row.version),
@@ -208,6 +210,33 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn results_that_may_not_be_reused_any_more_are_forgotten_as_well() {
+        let (_folder, store, account) = open();
+        let kept = |key: &str, until: Timestamp| Write::Put {
+            account: account.clone(),
+            table: RESULTS,
+            key: key.to_owned(),
+            sort: sort_key(until),
+            tags: Tags::default(),
+            value: Bytes::new(),
+            expect: Expect::Any,
+        };
+        let now = Timestamp::now();
+        let mut batch = Batch::new();
+        batch.writes.extend([kept("over", now), kept("open", after(now, SWEEP * 60))]);
+        store.commit(batch).await.unwrap();
+        let sweeper = tokio::spawn(forget(Arc::clone(&store)));
+        let gone = async {
+            while store.row(&account, RESULTS, "over").await.unwrap().is_some() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), gone).await.expect("it is swept away");
+        assert!(store.row(&account, RESULTS, "open").await.unwrap().is_some());
+        sweeper.abort();
+    }
+
+    #[tokio::test]
     async fn what_has_had_its_time_is_swept_away_and_nothing_else() {
         let (_folder, store, account) = open();
         for n in 0..3 {
@@ -222,11 +251,11 @@ mod tests {
             store.page(&query).await.unwrap().total
         };
         let now = Timestamp::now();
-        sweep(&*store, now).await.unwrap();
+        sweep(&*store, MESSAGES, now).await.unwrap();
         assert_eq!(left().await, 2);
-        sweep(&*store, now).await.unwrap();
+        sweep(&*store, MESSAGES, now).await.unwrap();
         assert_eq!(left().await, 2);
-        sweep(&*store, after(now, Duration::from_secs(150))).await.unwrap();
+        sweep(&*store, MESSAGES, after(now, Duration::from_secs(150))).await.unwrap();
         assert_eq!(left().await, 1);
     }
 }

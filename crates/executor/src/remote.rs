@@ -56,6 +56,8 @@ pub(crate) struct Attempt {
     pub(crate) is_withheld: bool,
     pub(crate) intent: Arc<Intent>,
     pub(crate) message: Arc<Message>,
+    /// How many answers were given before it.
+    pub(crate) turn: u32,
     pub(crate) errand: Errand,
     /// Absent while a pause stops the clock.
     pub(crate) deadline: Option<Timestamp>,

@@ -215,26 +215,42 @@ impl Reporter {
         };
         let context =
             ContextSeen { agent: intent.agent.clone(), context_id: task.context_id.clone() };
-        let input = Input::Paused {
-            step: self.step.clone(),
-            attempt: self.attempt,
-            at: Timestamp::now(),
-            task: Some(task),
-            pause: Pause { kind, message_id, question, awaits_caller: false },
+        let pause = Pause { kind, message_id, question, mismatch: None, awaits_caller: false };
+        let report = Report::of(self.input_paused(Some(task), pause));
+        Ok(Report { blobs, context: Some(context), ..report })
+    }
+
+    /// The agent has answered by a Message that is not what the step expects, and so asks something back.
+    pub(crate) fn asked_back(
+        &self,
+        message: &Message,
+        task: Option<RemoteTask>,
+        mismatch: &str,
+    ) -> Result<Report, ExecutorError> {
+        let mut blobs = Vec::new();
+        let pause = Pause {
+            kind: PauseKind::Input,
+            message_id: Some(message.message_id.clone()),
+            question: Some(body_of(&self.account, message, &mut blobs)?),
+            mismatch: Some(clip(mismatch)),
+            awaits_caller: false,
         };
-        Ok(Report { blobs, context: Some(context), ..Report::of(input) })
+        Ok(Report { blobs, ..Report::of(self.input_paused(task, pause)) })
+    }
+
+    fn input_paused(&self, task: Option<RemoteTask>, pause: Pause) -> Input {
+        let (step, attempt) = (self.step.clone(), self.attempt);
+        Input::Paused { step, attempt, at: Timestamp::now(), task, pause }
     }
 
     /// The agent cannot be called until the caller has come again.
     fn withheld(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {
         let mut blobs = Vec::new();
         let question = Some(body_of(&self.account, &attempt.wish(), &mut blobs)?);
-        let pause =
-            Pause { kind: PauseKind::Auth, message_id: None, question, awaits_caller: true };
+        let (kind, message_id, mismatch) = (PauseKind::Auth, None, None);
+        let pause = Pause { kind, message_id, question, mismatch, awaits_caller: true };
         let task = attempt.errand.task().cloned();
-        let (step, at) = (self.step.clone(), Timestamp::now());
-        let input = Input::Paused { step, attempt: self.attempt, at, task, pause };
-        Ok(Report { blobs, ..Report::of(input) })
+        Ok(Report { blobs, ..Report::of(self.input_paused(task, pause)) })
     }
 
     /// Ends an attempt whose answer the store would never take. The agent has done its part.
@@ -337,9 +353,10 @@ impl Reporter {
     }
 
     /// A first Message that carried our context and is invalid to the agent gets one more chance. What fails
-    /// later, when a Task is known, is no answer to the Message.
+    /// later, when a Task is known, is no answer to the Message; and an answer belongs into its context.
     fn is_about_context(attempt: &Attempt, defeat: &Defeat) -> bool {
-        !attempt.message.context_id.is_empty() && defeat.may_be_about_context
+        let is_offered = attempt.turn == 0 && !attempt.message.context_id.is_empty();
+        is_offered && defeat.may_be_about_context
     }
 
     fn without_context(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {

@@ -34,7 +34,7 @@ use self::pause::Clock;
 pub use self::{
     content::{
         Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, PauseKind, RemoteTask,
-        RunError, SkipReason,
+        Reuse, RunError, SkipReason,
     },
     effect::{Effect, Effects},
     event::{RunEvent, StepId},

@@ -20,10 +20,11 @@ use registry::{Agent, Curation, Index, Tier};
 use crate::criteria::{Criteria, Preference};
 use crate::dag;
 use crate::plan::{Binding, Lost, Plan};
-use crate::references::nearest_ancestors;
+use crate::references::{nearest_ancestors, take_named};
 use crate::step::{Selector, Step};
 use crate::workflow::Workflow;
 
+mod answers;
 mod candidates;
 mod explain;
 mod locked;
@@ -50,7 +51,7 @@ pub fn bind(
     for step in &order {
         binder.bind(*step);
     }
-    let (bindings, warnings) = binder.finish()?;
+    let (bindings, mut warnings) = binder.finish()?;
     let served_by: Vec<Option<(&str, &str)>> = bindings
         .iter()
         .map(|it| it.as_ref().map(|it| (it.agent.as_str(), it.interface.tenant.as_str())))
@@ -59,6 +60,7 @@ pub fn bind(
     for (references, _) in references.iter_mut().zip(&served_by).filter(|(_, by)| by.is_none()) {
         references.clear();
     }
+    warnings.extend(take_named(&workflow, &served_by, &mut references));
     Ok(Plan { workflow, dependencies, dependents, bindings, references, warnings })
 }
 
@@ -138,13 +140,17 @@ impl<'a> Binder<'a> {
         let workflow = self.workflow;
         let step_of_file = &workflow.steps[step];
         let Some(selector) = &step_of_file.selector else { return };
-        self.bindings[step] = match selector {
+        let bound = match selector {
             Selector::SameAs(other) => self.bindings[*other]
                 .clone()
                 .map(|binding| Binding { lost: Arc::from([]), ..binding }),
             Selector::Url(url) => self.bind_url(step_of_file, url),
-            Selector::Match(asked) => self.bind_match(step_of_file, asked),
+            Selector::Match(asked) => {
+                let accept = step_of_file.asks.accept.clone();
+                self.bind_match(step_of_file, &Criteria { accept, ..asked.clone() })
+            }
         };
+        self.bindings[step] = bound.filter(|it| self.may_answer(step_of_file, selector, it));
     }
 
     fn bind_url(&mut self, step: &Step, url: &str) -> Option<Binding> {

@@ -37,6 +37,9 @@ pub struct Criteria {
     /// Media types it must give, in the same way.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub output_modes: Vec<String>,
+    /// Media types, or ranges of them, of which it must give one, in the same way: what the step accepts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accept: Vec<String>,
     /// Capabilities and extensions that its card must declare: `streaming`, `push_notifications`, URIs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
@@ -101,13 +104,31 @@ impl Criteria {
         }
         let skill = self.skill.as_deref();
         let taken = modes(card, skill, (&card.default_input_modes, |it| &it.input_modes));
-        let given = modes(card, skill, (&card.default_output_modes, |it| &it.output_modes));
+        let given = self.gives(card);
         for (wanted, own, verb) in
             [(&self.input_modes, taken, "take"), (&self.output_modes, given, "give")]
         {
             let missing = wanted.iter().filter(|mode| !own.iter().any(|own| holds(own, mode)));
             lacks.extend(missing.map(|mode| format!("does not {verb} `{mode}`")));
         }
+    }
+
+    /// What an agent gives, none of which is accepted. One that does not say what it gives may give anything.
+    pub(crate) fn gives_nothing_accepted(&self, card: &AgentCard) -> Option<String> {
+        let given = self.gives(card);
+        let is_accepted = |own: &&String| {
+            self.accept.iter().any(|accepted| holds(own, accepted) || holds(accepted, own))
+        };
+        if self.accept.is_empty() || given.is_empty() || given.iter().any(is_accepted) {
+            return None;
+        }
+        let given: Vec<String> = given.into_iter().cloned().collect();
+        Some(format!("gives none of {}, only {}", quoted(&self.accept), quoted(&given)))
+    }
+
+    /// The media types that an agent says it gives: for the skill that is asked for, else for any.
+    pub(crate) fn gives<'a>(&self, card: &'a AgentCard) -> Vec<&'a String> {
+        modes(card, self.skill.as_deref(), (&card.default_output_modes, |it| &it.output_modes))
     }
 
     /// What was seen of an agent instead of the evidence that is wanted.
@@ -175,6 +196,7 @@ impl<'a> Wanted<'a> {
         let Criteria { requires, signed, .. } = self.asked;
         let mut lacks = Vec::new();
         self.asked.add_lacking_modes(&agent.card, &mut lacks);
+        lacks.extend(self.asked.gives_nothing_accepted(&agent.card));
         let undeclared = requires.iter().filter(|wanted| !declares(&agent.card, wanted));
         lacks.extend(undeclared.map(|wanted| format!("does not declare `{wanted}`")));
         if *signed && agent.signed != Signed::Trusted {
@@ -198,6 +220,7 @@ impl fmt::Display for Criteria {
             ("any of the tags", &self.any_tags),
             ("takes", &self.input_modes),
             ("gives", &self.output_modes),
+            ("gives one of", &self.accept),
             ("requires", &self.requires),
         ];
         let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
@@ -230,7 +253,7 @@ fn modes<'a>(
 }
 
 /// Whether a media type or range of a card holds a media type. Parameters are not looked at.
-fn holds(own: &str, wanted: &str) -> bool {
+pub(crate) fn holds(own: &str, wanted: &str) -> bool {
     let essence =
         |text: &str| text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let (own, wanted) = (essence(own), essence(wanted));

@@ -52,6 +52,8 @@ pub enum ReasonKind {
     },
     /// `same_as` names it.
     SameAs,
+    /// `references` names it.
+    References,
 }
 
 impl std::fmt::Display for ReasonKind {
@@ -61,6 +63,7 @@ impl std::fmt::Display for ReasonKind {
             ReasonKind::Expression { position, text } => write!(f, "{text} in {position}"),
             ReasonKind::Artifacts { text } => write!(f, "artifacts of {text}"),
             ReasonKind::SameAs => f.write_str("same_as"),
+            ReasonKind::References => f.write_str("references"),
         }
     }
 }

@@ -9,6 +9,7 @@ use protocol::wkt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
+use crate::schema::{shown, validator, with_article};
 use crate::workflow::Workflow;
 
 /// Describes one input.
@@ -239,37 +240,6 @@ impl Input {
             _ => "a value".to_owned(),
         }
     }
-}
-
-/// What holds values against the schema of an input, its formats included.
-pub(crate) fn validator(
-    schema: &Json,
-) -> Result<jsonschema::Validator, jsonschema::ValidationError<'static>> {
-    jsonschema::options().should_validate_formats(true).build(schema)
-}
-
-fn with_article(kind: &str) -> String {
-    match kind {
-        "integer" | "array" | "object" => format!("an {kind}"),
-        "null" => "null".to_owned(),
-        kind => format!("a {kind}"),
-    }
-}
-
-/// A value for a message: its kind and its beginning.
-fn shown(value: &Json) -> String {
-    let kind = match value {
-        Json::Null => return "null".to_owned(),
-        Json::Bool(_) => "boolean",
-        Json::Number(_) => "number",
-        Json::String(_) => "string",
-        Json::Array(_) => "array",
-        Json::Object(_) => "object",
-    };
-    let text = value.to_string();
-    let short: String = text.chars().take(40).collect();
-    let dots = if short.len() < text.len() { "…" } else { "" };
-    format!("the {kind} {short}{dots}")
 }
 
 fn joined_text(parts: &[Part]) -> Option<String> {

@@ -41,6 +41,8 @@ pub enum Place {
     Retry,
     /// `backoff` of a `retry`.
     Backoff,
+    /// `cache` of a step.
+    Cache,
     /// One item of a `message`.
     Part,
     /// One of `outputs`.
@@ -208,7 +210,7 @@ pub enum Keyword {
 
 impl Place {
     /// All of them, in the order in which they are described.
-    pub const ALL: [Place; 14] = [
+    pub const ALL: [Place; 15] = [
         Place::Workflow,
         Place::Input,
         Place::Agent,
@@ -221,6 +223,7 @@ impl Place {
         Place::Repeat,
         Place::Retry,
         Place::Backoff,
+        Place::Cache,
         Place::Part,
         Place::Output,
     ];
@@ -241,6 +244,7 @@ impl Place {
             Place::Repeat => "repeat",
             Place::Retry => "retry",
             Place::Backoff => "backoff",
+            Place::Cache => "cache",
             Place::Part => "part",
             Place::Output => "output",
         }
@@ -262,6 +266,7 @@ impl Place {
             Place::Repeat => &table::REPEAT,
             Place::Retry => &table::RETRY,
             Place::Backoff => &table::BACKOFF,
+            Place::Cache => &table::CACHE,
             Place::Part => &table::PART,
             Place::Output => &table::OUTPUT,
         }

@@ -11,6 +11,7 @@ mod bind;
 mod cost;
 mod criteria;
 mod dag;
+mod expect;
 mod expression;
 mod inputs;
 pub mod language;
@@ -22,7 +23,9 @@ mod plan;
 mod references;
 mod render;
 mod result;
+mod reuse;
 mod schedule;
+mod schema;
 mod scope;
 pub mod show;
 mod step;
@@ -33,6 +36,7 @@ mod workflow;
 pub use bind::{bind, lock};
 pub use criteria::{Criteria, Preference};
 pub use dag::{Edge, Reason, ReasonKind};
+pub use expect::{JSON, accepted_output_modes, ask_for_data, mismatch};
 pub use expression::{Expression, ExpressionError, MAX_FUEL, MAX_RESULT_BYTES, MAX_SOURCE_BYTES};
 pub use inputs::{Input, InputFrom, InputProblem};
 pub use limits::{Budget, Concurrency, MAX_KEY_BYTES, OnConflict, evaluate_key};
@@ -41,13 +45,15 @@ pub use modes::{accepted, is_accepted, media_type};
 pub use pass_through::PassThrough;
 pub use plan::{Binding, Lost, Plan};
 pub use references::MAX_REFERENCES;
-pub use render::{Origin, evaluate_outputs, render_message};
+pub use render::{Origin, evaluate_outputs, render_message, render_metadata};
 pub use result::{StepError, StepResult, StepState, Version};
+pub use reuse::{Cache, evaluate_cache_key};
 pub use schedule::{Occurrence, Schedule, Times};
+pub use schema::Schema;
 pub use scope::{Item, RunView, Scope};
 pub use step::{
-    ErrorClass, ForEach, Jitter, Join, MAX_ROUNDS, OnError, Repeat, Retry, RunIf, Selector, Step,
-    item_id,
+    Asks, ErrorClass, ForEach, Jitter, Join, MAX_ROUNDS, Metadata, Named, OnError, Push, Repeat,
+    Retry, RunIf, Selector, Step, item_id,
 };
 pub use template::{PartContent, PartTemplate, Template};
 pub use turn::{

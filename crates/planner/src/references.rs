@@ -4,6 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::rc::Rc;
 
+use document::Diagnostic;
+
+use crate::workflow::Workflow;
+
 /// The most Tasks one Message refers to. A join of thousands on one agent would otherwise put
 /// thousands of ids into every Message after it.
 pub const MAX_REFERENCES: usize = 256;
@@ -73,6 +77,36 @@ fn union<'a>(sets: impl Iterator<Item = &'a Rc<[usize]>>) -> Rc<[usize]> {
         Some(only) if all.is_empty() => only.clone(),
         _ => all.into_iter().take(MAX_REFERENCES).collect(),
     }
+}
+
+/// Puts the steps that `references` names in place of the nearest ancestors, as far as the same agent serves them:
+/// another one does not know their Tasks, which is a warning.
+pub(crate) fn take_named<K: Eq>(
+    workflow: &Workflow,
+    served_by: &[K],
+    references: &mut [Vec<usize>],
+) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    for (step, of_file) in workflow.steps.iter().enumerate() {
+        let Some(named) = &of_file.asks.references else { continue };
+        references[step].clear();
+        for other in named {
+            if served_by[other.step] == served_by[step] {
+                references[step].push(other.step);
+                continue;
+            }
+            let message = format!(
+                "step `{}` does not refer to the Task of `{}`, which another agent serves",
+                of_file.id, workflow.steps[other.step].id
+            );
+            let warning = Diagnostic::warning("plan::reference-elsewhere", message);
+            let help = "let one agent do both, as with `agent: {same_as: STEP}`; what the other one made can be \
+                        sent with `artifacts: STEP`";
+            warnings.push(warning.at(other.span, "").help(help));
+        }
+        references[step].sort_unstable();
+    }
+    warnings
 }
 
 #[cfg(test)]

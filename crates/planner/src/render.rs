@@ -8,6 +8,7 @@ use protocol::v1::{self, Part, part::Content};
 use protocol::wkt;
 use serde_json::{Map, Value as Json};
 
+use crate::expect::ask_for_data;
 use crate::expression::{Artifact, Context, ExpressionError};
 use crate::inputs::{data_part, file_part, text_part};
 use crate::result::StepResult;
@@ -16,7 +17,8 @@ use crate::step::{Step, item_id};
 use crate::template::{PartContent, PartTemplate, Template, text_of};
 use crate::workflow::{Output, Workflow};
 
-/// Makes the Parts of the Message a step sends; without `message`, the Parts that started the run.
+/// Makes the Parts of the Message a step sends; without `message`, the Parts that started the run. They ask for what
+/// the step expects.
 ///
 /// # Errors
 /// An expression fails, an artifact that is named does not exist, or no Part comes of it.
@@ -26,19 +28,31 @@ pub fn render_message(
     scope: &Scope,
 ) -> Result<Vec<Part>, ExpressionError> {
     let step = &workflow.steps[step];
-    let Some(templates) = &step.message else {
-        return if scope.start.is_empty() {
-            Err(nothing_to_send(workflow, step))
-        } else {
-            Ok(scope.start.to_vec())
-        };
+    let mut parts = match &step.message {
+        None => scope.start.to_vec(),
+        Some(templates) => {
+            let renderer = Renderer { workflow, scope, context: Context::new(scope) };
+            let parts: Vec<Vec<Part>> =
+                templates.iter().map(|it| renderer.parts(it)).collect::<Result<_, _>>()?;
+            parts.concat()
+        }
     };
-    let renderer = Renderer { workflow, scope, context: Context::new(scope) };
-    let mut parts = Vec::new();
-    for template in templates {
-        parts.extend(renderer.parts(template)?);
-    }
+    ask_for_data(step, &mut parts);
     if parts.is_empty() { Err(nothing_to_send(workflow, step)) } else { Ok(parts) }
+}
+
+/// Makes the metadata of the Message a step sends, beside what Convoke itself puts there.
+///
+/// # Errors
+/// An expression fails, or gives no mapping.
+pub fn render_metadata(
+    workflow: &Workflow,
+    step: usize,
+    scope: &Scope,
+) -> Result<Map<String, Json>, ExpressionError> {
+    let Some(metadata) = &workflow.steps[step].asks.metadata else { return Ok(Map::new()) };
+    let renderer = Renderer { workflow, scope, context: Context::new(scope) };
+    renderer.mapping(&metadata.values, metadata.span)
 }
 
 /// Makes the artifacts of the run's own Task: one for each output, or those of the last steps when
@@ -184,13 +198,25 @@ impl Renderer<'_> {
             part.filename = self.text(filename)?;
         }
         let Some(metadata) = &template.metadata else { return Ok(()) };
-        let Json::Object(metadata) = self.value(metadata, template.span)? else {
-            let problem =
-                Diagnostic::error("expression::not-a-mapping", "`metadata` must give a mapping");
-            return Err(ExpressionError::new(&self.workflow.source, problem.at(template.span, "")));
-        };
+        let metadata = self.mapping(metadata, template.span)?;
         part.metadata.get_or_insert_default().0.extend(metadata);
         Ok(())
+    }
+
+    /// Metadata, at `span`.
+    fn mapping(
+        &self,
+        template: &Template,
+        span: Span,
+    ) -> Result<Map<String, Json>, ExpressionError> {
+        match self.value(template, span)? {
+            Json::Object(mapping) => Ok(mapping),
+            _ => {
+                let message = "`metadata` must give a mapping";
+                let problem = Diagnostic::error("expression::not-a-mapping", message);
+                Err(ExpressionError::new(&self.workflow.source, problem.at(span, "")))
+            }
+        }
     }
 
     fn output(&self, output: &Output) -> Result<v1::Artifact, ExpressionError> {

@@ -10,6 +10,7 @@ use crate::step::{Join, RunIf, Selector};
 use crate::template::Template;
 use crate::workflow::duration;
 
+mod asked;
 mod dot;
 mod layout;
 mod mermaid;
@@ -55,6 +56,7 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
     if let Some(outputs) = names(plan.workflow.steps[step].outputs.as_ref()) {
         line(out, &format!("  yields     {}", outputs.join(", ")));
     }
+    asked::lines(&plan.workflow.steps[step]).iter().for_each(|asked| line(out, asked));
     if let Some(each) = for_each(plan, step) {
         line(out, &format!("  for each   {each}"));
     }
@@ -248,6 +250,7 @@ fn step_json(plan: &Plan, step: usize) -> Json {
             shown[key] = json!(names);
         }
     }
+    asked::add(&plan.workflow.steps[step], &mut shown);
     if let Some(for_each) = &plan.workflow.steps[step].for_each {
         shown["for_each"] = plan.workflow.source.slice(for_each.span).into();
         shown["concurrency"] = for_each.concurrency.into();

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::criteria::Criteria;
 use crate::expression::Expression;
+use crate::reuse::Cache;
+use crate::schema::Schema;
 use crate::template::{PartTemplate, Template};
 
 /// Describes one step, with the workflow's defaults merged in.
@@ -28,6 +30,9 @@ pub struct Step {
     /// What is made of the result of each successful attempt, by name: a mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Template>,
+    /// What goes along with its Message, and what is asked of the answer.
+    #[serde(default, skip_serializing_if = "Asks::is_nothing")]
+    pub asks: Asks,
     /// The Parts of its Message; without them it sends on the Parts of the Message that started the
     /// run.
     pub message: Option<Vec<PartTemplate>>,
@@ -40,6 +45,9 @@ pub struct Step {
     /// The list for each item of which it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_each: Option<ForEach>,
+    /// Whether it may have the result of an equal step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Cache>,
     /// How many of its dependencies it waits for.
     #[serde(default, skip_serializing_if = "Join::is_all")]
     pub join: Join,
@@ -58,6 +66,68 @@ pub struct Step {
     /// How often its agent is asked again, and until when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
+}
+
+/// Says what goes along with a step's Message, and what is asked of the answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Asks {
+    /// What its `data` must be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Schema>,
+    /// Media types, or ranges of them, that the answer may have; any when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accept: Vec<String>,
+    /// Metadata of its Message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
+    /// The steps whose Tasks its Message refers to, instead of its nearest ancestors on the same agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub references: Option<Vec<Named>>,
+    /// Whether its agent may be asked to call us back.
+    #[serde(default, skip_serializing_if = "Push::is_auto")]
+    pub push: Push,
+}
+
+impl Asks {
+    fn is_nothing(&self) -> bool {
+        *self == Asks::default()
+    }
+}
+
+/// Holds the metadata of a step's Message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// Gives a mapping.
+    pub values: Template,
+    /// Where it stands in the file.
+    pub span: Span,
+}
+
+/// Names a step at some place of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    /// The step.
+    pub step: usize,
+    /// Where it is named.
+    pub span: Span,
+}
+
+/// Says whether an agent may be asked to call us back when its Task changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Push {
+    /// It is where that is of use.
+    #[default]
+    Auto,
+    /// It is not.
+    Never,
+}
+
+impl Push {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+    fn is_auto(&self) -> bool {
+        *self == Push::Auto
+    }
 }
 
 /// Says how many of its dependencies a step waits for.

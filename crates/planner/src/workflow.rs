@@ -18,6 +18,7 @@ use crate::schedule::Schedule;
 use crate::step::{OnError, Retry, Selector, Step};
 use crate::template::Template;
 
+mod asked;
 mod computed;
 mod decoder;
 pub(crate) mod duration;
@@ -27,8 +28,10 @@ mod inputs;
 mod limits;
 mod message;
 mod policy;
+mod reuse;
 mod rounds;
 mod schedule;
+mod schemas;
 mod selector;
 mod steps;
 mod values;

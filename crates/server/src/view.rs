@@ -152,10 +152,16 @@ async fn question(
         Some(body) => runs.load::<Message>(record.id(), body).await?.text(),
         None => String::new(),
     };
-    Ok(match (text.is_empty(), pause.kind) {
-        (false, _) => text,
-        (true, PauseKind::Input) => format!("The agent of step {step} waits for an answer."),
-        (true, PauseKind::Auth) => format!("The agent of step {step} waits for authorization."),
+    Ok(match (text.is_empty(), pause.kind, &pause.mismatch) {
+        (false, _, None) => text,
+        (false, _, Some(why)) => format!("{text}\n(not what step {step} expects: {why})"),
+        (true, _, Some(why)) => {
+            format!("The answer of the agent of step {step} is not what it expects: {why}")
+        }
+        (true, PauseKind::Input, None) => format!("The agent of step {step} waits for an answer."),
+        (true, PauseKind::Auth, None) => {
+            format!("The agent of step {step} waits for authorization.")
+        }
     })
 }
 
@@ -239,6 +245,7 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::StepCompleted { .. }
         | RunEvent::RoundEnded { .. }
         | RunEvent::StepComputed { .. }
+        | RunEvent::StepReused { .. }
         | RunEvent::StepFailed { .. }
         | RunEvent::AttemptCanceled { .. }
         | RunEvent::CancelRequested { .. }

@@ -26,6 +26,10 @@ steps:
   b: {agent: it, message: b, needs: [a]}
 ";
 
+/// Sends another Message in each run.
+const CACHED: &str =
+    "steps: {a: {agent: it, message: '${{ run.id }}', cache: {ttl: 1h, key: run.workflow}}}";
+
 const SERVED: &str = "
 title: The title
 description: What it does.
@@ -34,7 +38,7 @@ examples: [An example]
 steps: {a: {agent: it}}
 ";
 
-pub(super) static ROWS: [Row; 54] = [
+pub(super) static ROWS: [Row; 62] = [
     Row {
         field: "workflow.convoke",
         act: Act::Plan,
@@ -191,6 +195,48 @@ pub(super) static ROWS: [Row; 54] = [
         file: "steps: {a: {agent: it, message: hi, outputs: {n: '${{ this.text | length }}'}}, b: {agent: it, message: 'n is ${{ steps.a.outputs.n }}'}}",
         shows: |seen| seen.done.stdout.contains("n is "),
     },
+    Row {
+        field: "step.expect",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: hi, expect: {type: object}}}",
+        shows: |seen| {
+            seen.step("a")["error"].as_str().is_some_and(|it| it.contains("no data Part"))
+        },
+    },
+    Row {
+        field: "step.accept",
+        act: Act::Plan,
+        file: "steps: {a: {agent: it, accept: [image/png]}}",
+        shows: |seen| seen.done.stderr.contains("gives none of `image/png`, only `text/plain`"),
+    },
+    Row {
+        field: "step.metadata",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: hi, metadata: {k: \"${{ run.workflow }}\"}}}",
+        shows: |seen| seen.sent.last().is_some_and(|sent| sent["metadata"]["k"] == "w"),
+    },
+    Row {
+        field: "step.references",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: hi}, b: {agent: it, message: hi, needs: [a]}, c: {agent: it, message: hi, needs: [b], references: [a]}}",
+        shows: |seen| {
+            seen.sent.last().is_some_and(|sent| sent["referenceTaskIds"] == json!(["t0"]))
+        },
+    },
+    Row {
+        field: "step.push",
+        act: Act::Plan,
+        file: "steps: {a: {agent: it, push: never}}",
+        shows: |seen| seen.step("a")["push"] == "never",
+    },
+    Row { field: "step.cache", act: Act::Twice, file: CACHED, shows: |seen| seen.sent.len() == 1 },
+    Row {
+        field: "cache.ttl",
+        act: Act::Plan,
+        file: CACHED,
+        shows: |seen| seen.step("a")["cache"]["ttl_seconds"] == 3600.0,
+    },
+    Row { field: "cache.key", act: Act::Twice, file: CACHED, shows: |seen| seen.sent.len() == 1 },
     Row {
         field: "step.for_each",
         act: Act::Run(&[]),

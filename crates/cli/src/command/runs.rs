@@ -116,6 +116,9 @@ fn print_step(step: &StepReport) {
     if let Some(task) = &step.task_id {
         println!("  {DIM}task{DIM:#} {}", content::clean(task));
     }
+    if let Some(run) = &step.reused_from {
+        println!("  {DIM}reused from run{DIM:#} {run}");
+    }
     if let Some(why) = step.error.as_ref().or(step.reason.as_ref()) {
         println!("  {DIM}why{DIM:#} {}", content::clean(why));
     }

@@ -109,10 +109,12 @@ impl Driver {
         let step = self.step_id(at);
         let passing = Passing::new(&self.plan, planned, step, through, &accepts, passed);
         let relays = self.run.is_relay();
+        let asked = &self.plan.workflow.steps[planned.position()];
         let (passing, accepts) = match relays {
             true => (passing.map(Passing::unchanged), accepts),
-            false => (passing, Vec::new()),
+            false => (passing, planner::accepted_output_modes(asked)),
         };
+        let turn = flight.turn;
         let hints = self.listen(at);
         let intent = flight.intent;
         let flight = Attempt {
@@ -122,6 +124,7 @@ impl Driver {
             is_withheld,
             intent,
             message,
+            turn,
             errand,
             deadline,
             timeout,
@@ -236,7 +239,9 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
             let pause = answered(flight);
             (flight, Errand::Watch { task: task.clone(), pause })
         }
-        Phase::Paused { flight, task: None, .. } => (flight, Errand::Send),
+        Phase::Paused { flight, task: None, pause, .. } if pause.awaits_caller => {
+            (flight, Errand::Send)
+        }
         Phase::Paused { flight, task: Some(task), pause, .. } if pause.awaits_caller => {
             (flight, Errand::Watch { task: task.clone(), pause: None })
         }
@@ -256,6 +261,7 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
         Phase::Waiting
         | Phase::Ready
         | Phase::Rendering
+        | Phase::Paused { task: None, .. }
         | Phase::Answered(..)
         | Phase::BackingOff { .. }
         | Phase::Items

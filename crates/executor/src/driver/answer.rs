@@ -22,6 +22,16 @@ pub(super) struct Waiting {
     pub(super) taken: oneshot::Sender<Result<StepId, ReplyError>>,
 }
 
+/// Who asks, and where an answer goes.
+struct Asking {
+    flight: Flight,
+    /// The Task that waits; none where the agent asked by a direct Message.
+    task_id: Option<String>,
+    context_id: String,
+    /// Tasks that the answer refers to.
+    references: Vec<String>,
+}
+
 impl Driver {
     /// Takes an answer to a pause: drafts its intent, or refuses it at once. One that was taken before is not
     /// taken again; nobody but this driver takes answers to this run, so that to look is enough.
@@ -40,15 +50,16 @@ impl Driver {
             }
             kept = Some(once.put_alone(account, &self.id)?);
         }
-        let references = self.referred(&message).await;
-        let prepared = self.addressed(step).and_then(|at| {
-            if let Some(back) = self.back(at) {
-                return Ok((at, back?));
-            }
-            let (flight, task) = self.asking(at).ok_or(ReplyError::NotPaused)?;
-            let report = self.answer_report(at, &flight, &task, message, references)?;
-            Ok((at, report))
-        });
+        let prepared = match self.addressed(step) {
+            Ok(at) => match self.back(at) {
+                Some(back) => back.map(|report| (at, report)),
+                None => match self.asking(at, &message).await? {
+                    Some(asking) => self.answer_report(at, asking, message).map(|it| (at, it)),
+                    None => Err(ReplyError::NotPaused),
+                },
+            },
+            Err(refused) => Err(refused),
+        };
         match prepared {
             Ok((at, report)) => {
                 let step = self.run.at(at).id.clone();
@@ -110,21 +121,35 @@ impl Driver {
         }
     }
 
-    fn asking(&self, at: StepIndex) -> Option<(Flight, RemoteTask)> {
-        match &self.run.at(at).phase {
-            Phase::Paused { flight, task: Some(task), .. } => Some((flight.clone(), task.clone())),
-            _ => None,
+    /// Who asks, and what an answer goes on from: the Task, or the context of a direct Message.
+    async fn asking(&self, at: StepIndex, said: &Message) -> Result<Option<Asking>, ExecutorError> {
+        let Phase::Paused { flight, task, pause, .. } = &self.run.at(at).phase else {
+            return Ok(None);
+        };
+        let (flight, task, question) = (flight.clone(), task.clone(), pause.question.clone());
+        if let Some(RemoteTask { task_id, context_id, .. }) = task {
+            let references = self.referred(said).await;
+            return Ok(Some(Asking { flight, task_id: Some(task_id), context_id, references }));
         }
+        let asked: Message = match &question {
+            Some(question) => self.load(question).await?,
+            None => Message::default(),
+        };
+        let context_id = match asked.context_id.is_empty() {
+            true => self.contexts.offer(&flight.intent.agent).to_owned(),
+            false => asked.context_id,
+        };
+        let references = self.references(at);
+        Ok(Some(Asking { flight, task_id: None, context_id, references }))
     }
 
     fn answer_report(
         &self,
         at: StepIndex,
-        flight: &Flight,
-        task: &RemoteTask,
+        asking: Asking,
         said: Message,
-        references: Vec<String>,
     ) -> Result<Report, ReplyError> {
+        let Asking { flight, task_id, context_id, references } = asking;
         let turn = flight.turn + 1;
         let step = self.run.at(at).id.clone();
         let purpose = Purpose::Answer { turn };
@@ -134,11 +159,18 @@ impl Driver {
                 .with_metadata(metadata::ORIGIN, said.message_id.as_str()),
             false => self.with_origin(Message::user(said.parts.clone())),
         };
-        let message = Message { reference_task_ids: references, ..message }
+        let mut message = Message { reference_task_ids: references, ..message }
             .with_id(id.as_str())
-            .with_task(&task.task_id)
-            .with_context(&task.context_id)
+            .with_context(context_id)
             .with_metadata(metadata::ATTEMPT, id.as_str());
+        match task_id {
+            Some(task_id) => message = message.with_task(task_id),
+            // An agent without a Task may know nothing of what it was asked before.
+            None => {
+                let planned = self.run.planned(at).position();
+                planner::ask_for_data(&self.plan.workflow.steps[planned], &mut message.parts);
+            }
+        }
         let said = said.with_task(self.id.as_str()).with_context(self.contexts.ours());
         let mut blobs = Vec::new();
         let mut body = |message: &Message| {

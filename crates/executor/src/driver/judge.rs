@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use planner::{ErrorClass, ExpressionError, Scope, StepError, StepResult, StepState, Workflow};
+use protocol::v1::Message;
 use store::Write;
 
 use super::Driver;
@@ -10,12 +11,12 @@ use crate::{
     ExecutorError,
     body::Body,
     report::{Report, body_of},
-    run::{Input, NextRound, StepIndex},
+    run::{Input, NextRound, Phase, RemoteTask, StepIndex},
 };
 
 impl Driver {
-    /// Evaluates what a step makes of its agent's answer, and whether it is good enough; an attempt fails whose answer
-    /// nothing can be made of. Any other report stays as it is.
+    /// Holds an agent's answer against what its step expects, evaluates what the step makes of it, and whether it is good
+    /// enough; an attempt fails whose answer nothing can be made of. Any other report stays as it is.
     ///
     /// # Errors
     /// When the store fails.
@@ -32,6 +33,9 @@ impl Driver {
         };
         let planned = self.run.planned(at).position();
         let of_file = &plan.workflow.steps[planned];
+        if let Some(why) = planner::mismatch(of_file, result) {
+            return self.unexpected(at, report, &why);
+        }
         if of_file.outputs.is_none() && of_file.repeat.is_none() {
             return Ok(report);
         }
@@ -124,6 +128,33 @@ impl Driver {
         }
     }
 
+    /// What an answer comes to that is not what the step expects: a failed attempt, or a question where the agent made
+    /// no Task for it.
+    fn unexpected(
+        &self,
+        at: StepIndex,
+        report: Report,
+        why: &str,
+    ) -> Result<Report, ExecutorError> {
+        let Some(flight) = self.run.at(at).flight() else { return Ok(report) };
+        let reporter = self.reporter(at, flight.attempt);
+        if let Some(message) = direct_message(&report) {
+            let asked = reporter.asked_back(message, self.task_at_work(at), why)?;
+            return Ok(Report { context: report.context, ..asked });
+        }
+        let agent = &flight.intent.agent;
+        let why = format!("the answer of agent `{agent}` is not what the step expects: {why}");
+        reporter.unfit(&flight.intent, ErrorClass::ExpectMismatch, why)
+    }
+
+    /// The Task of an attempt under way.
+    fn task_at_work(&self, at: StepIndex) -> Option<RemoteTask> {
+        match &self.run.at(at).phase {
+            Phase::Watching(_, task) | Phase::Answering(_, task) => Some(task.clone()),
+            _ => None,
+        }
+    }
+
     fn with_result(
         &self,
         result: StepResult,
@@ -131,6 +162,14 @@ impl Driver {
         let mut blobs = Vec::new();
         let body = body_of(&self.shared.account, &result, &mut blobs)?;
         Ok((body, blobs, Arc::new(result)))
+    }
+}
+
+/// The Message that an agent answered with instead of a Task.
+fn direct_message(report: &Report) -> Option<&Message> {
+    match &report.input {
+        Input::Succeeded { task: None, .. } => report.result.as_ref()?.message.as_ref(),
+        _ => None,
     }
 }
 

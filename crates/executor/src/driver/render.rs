@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use planner::{
-    Binding, ErrorClass, ExpressionError, MAX_REFERENCES, Plan, RunView, Scope, StepError,
+    Binding, ErrorClass, ExpressionError, MAX_REFERENCES, Plan, Push, RunView, Scope, StepError,
     StepResult, StepState,
 };
 use protocol::{
-    model::metadata,
+    model::metadata::{self, ATTEMPT},
     v1::{Message, Part},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use store::Write;
 
 use super::Driver;
@@ -32,7 +32,7 @@ impl Driver {
         let is_begun = self.run.at(at).attempts > 0;
         if !is_begun
             && self.run.at(at).item_of.is_none()
-            && let Some(report) = self.begin_step(at, &plan, &scope)?
+            && let Some(report) = self.begin_step(at, &plan, &scope).await?
         {
             return Ok(report);
         }
@@ -41,8 +41,11 @@ impl Driver {
         let Some(binding) = &plan.bindings[planned] else {
             return self.computed(at, planner::evaluate_set(&plan.workflow, planned, &scope));
         };
-        match planner::render_message(&plan.workflow, planned, &scope) {
-            Ok(parts) => match self.intend(at, binding, parts).await {
+        let built = planner::render_message(&plan.workflow, planned, &scope).and_then(|parts| {
+            Ok((parts, planner::render_metadata(&plan.workflow, planned, &scope)?))
+        });
+        match built {
+            Ok((parts, metadata)) => match self.intend(at, binding, parts, metadata).await {
                 Err(error @ ExecutorError::TooLarge { .. }) => {
                     let agent = &binding.agent;
                     self.cannot_render(
@@ -56,9 +59,10 @@ impl Driver {
         }
     }
 
-    /// Evaluates `when`, then `for_each`; nothing when the step simply runs.
-    fn begin_step(
-        &self,
+    /// Evaluates `when`, looks whether an equal step has a result, evaluates `for_each`; nothing when the step simply
+    /// runs.
+    async fn begin_step(
+        &mut self,
         at: StepIndex,
         plan: &Plan,
         scope: &Scope,
@@ -71,10 +75,13 @@ impl Driver {
                 let condition = condition.map(|it| it.source().to_owned()).unwrap_or_default();
                 self.rendered(at, Rendered::Skip { condition })
             }
-            Ok(false) => match planner::evaluate_items(workflow, step, scope) {
-                Ok(None) => return Ok(None),
-                Ok(Some(items)) => self.expanded(at, &items)?,
-                Err(error) => self.cannot_render(at, &error.to_string())?,
+            Ok(false) => match self.reused(at, plan, scope).await? {
+                Some(reused) => reused,
+                None => match planner::evaluate_items(workflow, step, scope) {
+                    Ok(None) => return Ok(None),
+                    Ok(Some(items)) => self.expanded(at, &items)?,
+                    Err(error) => self.cannot_render(at, &error.to_string())?,
+                },
             },
             Err(error) => self.cannot_render(at, &error.to_string())?,
         };
@@ -168,16 +175,19 @@ impl Driver {
         at: StepIndex,
         binding: &Binding,
         parts: Vec<Part>,
+        metadata: Map<String, Value>,
     ) -> Result<Report, ExecutorError> {
         let attempt = self.run.at(at).attempts + 1;
         let step = self.run.at(at).id.clone();
         let id = message_id(&self.id, step.as_str(), attempt, Purpose::Send);
-        let mut message = self
-            .spoken(parts, binding)
-            .await?
+        let mut message = self.spoken(parts, binding).await?;
+        if !metadata.is_empty() {
+            message.metadata.get_or_insert_default().0.extend(metadata);
+        }
+        let mut message = message
             .with_id(id.as_str())
             .with_context(self.contexts.offer(&binding.agent))
-            .with_metadata(metadata::ATTEMPT, id.as_str());
+            .with_metadata(ATTEMPT, id.as_str());
         message = self.with_origin(message);
         message.reference_task_ids.extend(self.references(at));
         let mut blobs: Vec<Write> = Vec::new();
@@ -189,15 +199,16 @@ impl Driver {
             fallbacks,
             streaming: binding.streaming,
             message: body_of(&self.shared.account, &message, &mut blobs)?,
-            callback: self.callback_for(binding),
+            callback: self.callback_for(at, binding),
         };
         let report = self.rendered(at, Rendered::Send(Arc::new(intent)));
         Ok(Report { blobs, message: Some(Arc::new(message)), ..report })
     }
 
-    /// A callback for an agent that sends notifications and has to be polled.
-    fn callback_for(&self, binding: &Binding) -> Option<Callback> {
-        let is_of_use = binding.push && !binding.streaming;
+    /// A callback for an agent that sends notifications and has to be polled, where the step lets it.
+    fn callback_for(&self, at: StepIndex, binding: &Binding) -> Option<Callback> {
+        let step = &self.plan.workflow.steps[self.run.planned(at).position()];
+        let is_of_use = binding.push && !binding.streaming && step.asks.push == Push::Auto;
         self.shared.callbacks.as_ref().filter(|_| is_of_use).map(Callbacks::draw)
     }
 
@@ -211,7 +222,7 @@ impl Driver {
 
     /// The Task of the round before; in the first round, the Task ids of the nearest ancestors on the same agent, those of all items of one; one that left no Task stands
     /// back for its own.
-    fn references(&self, at: StepIndex) -> Vec<String> {
+    pub(super) fn references(&self, at: StepIndex) -> Vec<String> {
         if let Some(task) = self.run.at(at).round.as_ref().and_then(|round| round.task.as_ref()) {
             return vec![task.task_id.clone()];
         }
@@ -240,7 +251,7 @@ impl Driver {
         ids.into_iter().map(|(_, _, id)| id).take(MAX_REFERENCES).collect()
     }
 
-    fn cannot_render(&self, at: StepIndex, why: &str) -> Result<Report, ExecutorError> {
+    pub(super) fn cannot_render(&self, at: StepIndex, why: &str) -> Result<Report, ExecutorError> {
         let error = StepError {
             step: self.run.at(at).id.to_string(),
             class: ErrorClass::Invalid,
@@ -255,7 +266,7 @@ impl Driver {
         Ok(Report { blobs, result: Some(Arc::new(result)), ..report })
     }
 
-    fn rendered(&self, at: StepIndex, rendered: Rendered) -> Report {
+    pub(super) fn rendered(&self, at: StepIndex, rendered: Rendered) -> Report {
         let step: StepId = self.run.at(at).id.clone();
         Report::of(Input::Rendered { step, at: Timestamp::now(), rendered })
     }

@@ -42,6 +42,7 @@ fn attempt(message: Message) -> (Attempt, mpsc::Receiver<Report>) {
         keyring: None,
         caller: protocol::auth::Caller::nobody(),
         is_withheld: false,
+        turn: 0,
         peer: Peer::new(&outbound, vec![interface], limits.client).unwrap(),
         intent: Arc::new(intent),
         message: Arc::new(message),

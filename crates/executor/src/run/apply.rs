@@ -7,9 +7,10 @@ use planner::{ErrorClass, StepError};
 use protocol::v1::TaskState;
 
 use super::{
-    Effect, Effects, Flight, Header, Intent, Next, Orphan, Outcome, Phase, RemoteTask, Round, Run,
-    RunError, RunEvent, Settled, StepId, StepIndex,
+    Effect, Effects, Flight, Header, Intent, Next, Orphan, Outcome, Phase, RemoteTask, Reuse,
+    Round, Run, RunError, RunEvent, Settled, StepId, StepIndex,
 };
+use crate::body::Body;
 
 impl Run {
     /// Applies one event of the journal.
@@ -78,6 +79,9 @@ impl Run {
             RunEvent::StepComputed { step, at, result } => {
                 self.settle(step, *at, Settled::Completed(result.clone()));
             }
+            RunEvent::StepReused { step, at, result, from } => {
+                self.reuse(step, *at, result, from);
+            }
             RunEvent::StepFailed { step, at, result, error } => {
                 self.settle(step, *at, Settled::Failed(result.clone(), error.clone()));
             }
@@ -89,6 +93,16 @@ impl Run {
             }
             RunEvent::RunFinished { at, outcome } => self.finish(*at, outcome),
         }
+    }
+
+    fn reuse(&mut self, step: &StepId, at: Timestamp, result: &Body, from: &Reuse) {
+        if let Some(index) = self.find(step) {
+            let found = &mut self.steps[index.position()];
+            found.started_at.get_or_insert(at);
+            found.agent.clone_from(&from.agent);
+            found.reused = Some(Box::new(from.clone()));
+        }
+        self.settle(step, at, Settled::Completed(result.clone()));
     }
 
     fn report(&mut self, at: Timestamp, state: TaskState) {
@@ -291,12 +305,14 @@ impl Run {
         let canceling = |flight, task| Phase::Canceling { flight, task, since };
         match self.at(index).phase.clone() {
             Phase::Sending(flight) => self.set_phase(index, canceling(flight, None)),
-            Phase::Paused { flight, task, .. } => self.set_phase(index, canceling(flight, task)),
             Phase::Watching(flight, task)
+            | Phase::Paused { flight, task: Some(task), .. }
             | Phase::Answered(flight, task)
             | Phase::Answering(flight, task) => {
                 self.set_phase(index, canceling(flight, Some(task)));
             }
+            // Nothing is under way at an agent that has asked, or cannot be called.
+            Phase::Paused { task: None, .. } => self.end_step(index, since, Settled::Canceled),
             Phase::BackingOff { .. } | Phase::Ready | Phase::Rendering
                 if self.at(index).attempts > 0 =>
             {

@@ -8,7 +8,7 @@ use protocol::client::Interface;
 use serde::{Deserialize, Serialize};
 
 use super::StepId;
-use crate::{body::Body, callback::Callback};
+use crate::{RunId, body::Body, callback::Callback};
 
 /// What follows a failed attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -162,6 +162,9 @@ pub struct Pause {
     /// Whether it is we who ask, before the agent can be called: for a caller who brings a token again.
     #[serde(default, skip_serializing_if = "is_false")]
     pub awaits_caller: bool,
+    /// Why its direct Message is taken for a question: it is not what the step expects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mismatch: Option<String>,
 }
 
 impl Pause {
@@ -184,6 +187,18 @@ pub enum PauseKind {
     Input,
     /// AUTH_REQUIRED: somebody has to authorize the agent elsewhere; it may go on without a word to us.
     Auth,
+}
+
+/// Where a result was made that a step takes over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reuse {
+    /// The run.
+    pub run: RunId,
+    /// When the step completed there.
+    pub at: Timestamp,
+    /// The agent that served it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 /// Why a step does not run.

@@ -116,6 +116,7 @@ impl Run {
             }
             Rendered::Expand { items, count } => RunEvent::StepExpanded { step, at, items, count },
             Rendered::Computed { result } => RunEvent::StepComputed { step, at, result },
+            Rendered::Reused { result, from } => RunEvent::StepReused { step, at, result, from },
             Rendered::Fail { error, result } => RunEvent::StepFailed { step, at, result, error },
         })
     }
@@ -219,7 +220,7 @@ impl Run {
             let is_bound = matches!(
                 found.phase,
                 Phase::Watching(..)
-                    | Phase::Paused { .. }
+                    | Phase::Paused { task: Some(_), .. }
                     | Phase::Answered(..)
                     | Phase::Answering(..)
             );

@@ -11,7 +11,8 @@ use protocol::v1::TaskState;
 use serde::{Deserialize, Serialize};
 
 use super::content::{
-    Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask, SkipReason,
+    Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask, Reuse,
+    SkipReason,
 };
 use super::refusal::Refusal;
 use crate::body::Body;
@@ -185,7 +186,8 @@ pub enum RunEvent {
         attempt: u32,
         /// When.
         at: Timestamp,
-        /// Where the answer goes; absent where the agent was not called yet.
+        /// Where the answer goes; absent for a direct Message, in whose context it goes on, and where the agent was not called
+        /// yet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<RemoteTask>,
         /// What it asks for.
@@ -293,6 +295,17 @@ pub enum RunEvent {
         at: Timestamp,
         /// A [`planner::StepResult`].
         result: Body,
+    },
+    /// The step has the result of an equal one that completed in another run, and asks nobody.
+    StepReused {
+        /// Which.
+        step: StepId,
+        /// When.
+        at: Timestamp,
+        /// A [`planner::StepResult`].
+        result: Body,
+        /// Where it comes from.
+        from: Box<Reuse>,
     },
     /// The step has failed for good without an attempt: its templates cannot be evaluated.
     StepFailed {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use planner::StepError;
 use protocol::v1::TaskState;
 
-use super::{Chunk, Header, Intent, NextRound, Pause, Refusal, RemoteTask, StepId};
+use super::{Chunk, Header, Intent, NextRound, Pause, Refusal, RemoteTask, Reuse, StepId};
 use crate::body::Body;
 
 /// One fact from outside. Stale and repeated inputs are ordinary and change nothing.
@@ -84,7 +84,7 @@ pub enum Input {
         attempt: u32,
         /// Now.
         at: Timestamp,
-        /// Where the answer goes; absent where the agent was not called yet.
+        /// Where the answer goes; `None` for a direct Message, and where the agent was not called yet.
         task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
@@ -281,6 +281,13 @@ pub enum Rendered {
     Computed {
         /// A [`planner::StepResult`].
         result: Body,
+    },
+    /// An equal step has completed in another run.
+    Reused {
+        /// A [`planner::StepResult`].
+        result: Body,
+        /// Where it comes from.
+        from: Box<Reuse>,
     },
     /// An expression failed.
     Fail {

@@ -51,12 +51,13 @@ impl Run {
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
         let is_news = match &found.phase {
-            Phase::Sending(_) | Phase::Watching(..) => true,
-            // Nobody will answer, but now the Task is known that has to be canceled.
+            Phase::Sending(_) => true,
+            // It is the Task that asks, once there is one.
+            Phase::Watching(..) => task.is_some(),
+            // Nobody will answer, but now the Task is known that has to be canceled, or that there is none.
             Phase::Canceling { task: None, .. } if found.is_current(attempt) => {
                 return Some(match task {
                     Some(task) => RunEvent::AttemptBound { step, attempt, task },
-                    // Nobody can find out what became of its Message, if it was sent.
                     None => RunEvent::AttemptCanceled { step, attempt, at, confirmed: true },
                 });
             }
@@ -79,7 +80,10 @@ impl Run {
         at: Timestamp,
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
-        let is_paused = matches!(found.phase, Phase::Paused { .. });
+        let is_paused = match &found.phase {
+            Phase::Paused { task, pause, .. } => task.is_some() || pause.awaits_caller,
+            _ => false,
+        };
         (found.is_current(attempt) && is_paused).then_some(RunEvent::AttemptUnpaused {
             step,
             attempt,
@@ -98,7 +102,7 @@ impl Run {
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
         let is_asked = match &found.phase {
-            Phase::Paused { flight, task: Some(_), pause, .. } => {
+            Phase::Paused { flight, pause, .. } => {
                 !pause.awaits_caller && flight.attempt == attempt && flight.turn + 1 == turn
             }
             _ => false,
@@ -159,9 +163,7 @@ impl Run {
         let Some(flight) = self.at(index).flight().cloned() else {
             return;
         };
-        if let Some(task) = task {
-            self.steps[index.position()].task = Some(task.clone());
-        }
+        self.note_task(step, task);
         let attempt = flight.attempt;
         let (task, pause) = (task.cloned(), pause.clone());
         self.set_phase(index, Phase::Paused { flight, task, pause, since });
@@ -187,15 +189,20 @@ impl Run {
     pub(super) fn answer(&mut self, step: &StepId, at: Timestamp, turn: u32, intent: &Arc<Intent>) {
         self.pass(at);
         if let Some(index) = self.find(step)
-            && let Phase::Paused { mut flight, task: Some(task), since, pause } =
-                self.at(index).phase.clone()
+            && let Phase::Paused { mut flight, task, since, pause } = self.at(index).phase.clone()
         {
             self.calls += 1;
             flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
             flight.asked = Some(pause);
             flight.turn = turn;
             flight.intent = Arc::clone(intent);
-            self.set_phase(index, Phase::Answered(flight, task));
+            // Where no Task waits, the answer is what the attempt sends now, and as an agent that goes on by itself it
+            // asks nobody for a slot.
+            let phase = match task {
+                Some(task) => Phase::Answered(flight, task),
+                None => Phase::Sending(flight),
+            };
+            self.set_phase(index, phase);
         }
     }
 

@@ -110,6 +110,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
             | RunEvent::StepSkipped { step, .. }
             | RunEvent::StepGathered { step, .. }
             | RunEvent::StepComputed { step, .. }
+            | RunEvent::StepReused { step, .. }
             | RunEvent::StepFailed { step, .. } => {
                 prop_assert!(settled.insert(step), "{step} settles once");
                 prop_assert!(!called_off.contains(step), "{step} is not needed");
@@ -187,11 +188,13 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => (1u32..4).prop_map(Fate::FailsThenBinds),
         1 => Just(Fate::TimesOutOnce),
         1 => (1u32..4).prop_map(Fate::Asks),
+        1 => (1u32..4).prop_map(Fate::AsksBack),
         1 => Just(Fate::WantsAuthorization),
         1 => (1u32..5).prop_map(Fate::Repeats),
         1 => (1u32..4).prop_map(Fate::NeverConverges),
         1 => Just(Fate::Fails),
         1 => Just(Fate::Computes),
+        1 => Just(Fate::Reuses),
         1 => Just(Fate::CannotRender),
         1 => Just(Fate::IsSkipped),
     ]

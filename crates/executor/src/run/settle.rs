@@ -153,12 +153,13 @@ impl Run {
         match found.phase {
             Phase::Sending(_)
             | Phase::Watching(..)
-            | Phase::Paused { .. }
+            | Phase::Paused { task: Some(_), .. }
             | Phase::Answered(..)
             | Phase::Answering(..) => self.halt_step(index, at),
             Phase::Waiting
             | Phase::Ready
             | Phase::Rendering
+            | Phase::Paused { task: None, .. }
             | Phase::BackingOff { .. }
             | Phase::Items => {
                 let step = found.id.clone();

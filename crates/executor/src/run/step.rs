@@ -6,7 +6,7 @@
 //! | Waiting | `StepSkipped`, when a dependency says so, or too few can still complete | Settled |
 //! | Ready | a slot is free | Rendering |
 //! | Ready, Rendering, `BackingOff` | `AttemptStarted` | Sending |
-//! | Ready, Rendering | `StepSkipped`, `StepFailed`, `StepComputed` | Settled |
+//! | Ready, Rendering | `StepSkipped`, `StepFailed`, `StepComputed`, `StepReused` | Settled |
 //! | Ready, Rendering | `StepExpanded` | Items: one more step for each of them, which begins as Ready or Waiting |
 //! | Items | `StepGathered`, once all of them are settled | Settled |
 //! | Items | the run halts | Settled |
@@ -20,13 +20,13 @@
 //! | `BackingOff` | its time has come | Ready |
 //! | Sending, Watching, Paused | `AttemptPaused` | Paused |
 //! | Paused | `AttemptUnpaused` | Watching, or Sending where there is no Task yet |
-//! | Paused | `AttemptAnswered` | `Answered` |
+//! | Paused | `AttemptAnswered` | `Answered`; Sending where a Message has asked and not a Task |
 //! | `Answered` | a slot is free | Answering |
 //! | `Answered`, Answering | `AnswerDelivered` | Watching |
 //! | `Answered`, Answering | `AnswerRefused` | Paused |
-//! | Sending, Watching, Paused, `Answered`, Answering | the run halts | Canceling |
+//! | Sending, Watching, Paused, `Answered`, Answering | the run halts | Canceling; Settled where a Message has asked |
 //! | `BackingOff`, or Ready after an attempt | the run halts | Settled |
-//! | Sending, Watching, Paused, `Answered`, Answering | `StepCanceled` | Canceling |
+//! | Sending, Watching, Paused, `Answered`, Answering | `StepCanceled` | Canceling; Settled where a Message has asked |
 //! | Waiting, Ready, Rendering, `BackingOff`, Items | `StepCanceled` | Settled, and the items as above |
 //! | Canceling | `AttemptBound`, also in place of `AttemptPaused` | Canceling, with a Task to cancel |
 //! | Canceling | `AttemptCanceled` | Settled |
@@ -37,7 +37,8 @@ use jiff::{SignedDuration, Timestamp};
 use planner::{StepError, StepState};
 
 use super::{
-    Effect, Intent, Items, Pause, PauseKind, RemoteTask, Round, SkipReason, StepId, StepIndex,
+    Effect, Intent, Items, Pause, PauseKind, RemoteTask, Reuse, Round, SkipReason, StepId,
+    StepIndex,
 };
 use crate::body::Body;
 
@@ -75,7 +76,7 @@ pub enum Phase {
     Paused {
         /// The attempt.
         flight: Flight,
-        /// The Task that asks; absent where the agent was not called yet.
+        /// The Task that asks; absent where the agent asked back by a direct Message, or was not called yet.
         task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
@@ -153,6 +154,8 @@ pub struct Step {
     pub agent: Option<String>,
     /// The Task of its newest attempt that had one.
     pub task: Option<RemoteTask>,
+    /// Where its result comes from, when that is another run.
+    pub reused: Option<Box<Reuse>>,
     /// The last round that was not good enough.
     pub round: Option<Box<Round>>,
 }
@@ -172,6 +175,7 @@ impl Step {
             settled_at: None,
             agent: None,
             task: None,
+            reused: None,
             round: None,
         }
     }

@@ -233,3 +233,16 @@ async fn an_attempt_that_waits_for_somebody_keeps_its_callback_and_an_answer_ask
     assert!(is_completed(&scene.ended(&id).await));
     assert_eq!(asking.configs()[1..], [None]);
 }
+
+#[tokio::test]
+async fn a_step_that_lets_nobody_call_us_back_asks_for_no_notifications() {
+    let (agent, is_done) = flagged().await;
+    is_done.store(true, Ordering::SeqCst);
+    let (scene, _) = rare(Scene::new().await).await;
+    let steps =
+        "steps:\n  a: {agent: x, message: hi, push: never, timeout: 1s, retry: {attempts: 1}}\n";
+    let plan = plan(&workflow(&[("x", &agent.url)], steps)).await;
+    let run = scene.executor.start(new_run(plan)).await.expect("the run starts");
+    scene.ended(&run).await;
+    assert_eq!(agent.configs(), [None]);
+}

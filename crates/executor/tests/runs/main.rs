@@ -1,6 +1,7 @@
 //! Whole runs in one process: a real store in a temporary folder, real agents on loopback.
 
 mod agent;
+mod asks;
 mod bodies;
 mod budget;
 mod cancel;
@@ -8,6 +9,7 @@ mod chunks;
 mod computed;
 mod context;
 mod each;
+mod expect;
 mod failing_store;
 mod follow;
 mod gates;
@@ -20,6 +22,7 @@ mod pauses;
 mod policies;
 mod queue;
 mod recovery;
+mod reuse;
 mod rounds;
 mod scene;
 mod store_failures;

@@ -481,3 +481,64 @@ fn of_very_many_candidates_those_that_fit_best_are_explained_and_the_rest_counte
     let none = bound("  a: {agent: {tags: [common, rare]}}\n", crowd).unwrap_err();
     assert!(none.contains("none of at least 3000 candidates can be used"), "{none}");
 }
+
+/// The travel agents, of which one says that it gives pictures and data.
+fn giving() -> Vec<Agent> {
+    let mut agents = travel();
+    let mut card = (*agents[0].card).clone();
+    card.default_output_modes = vec!["image/*".to_owned(), "application/json".to_owned()];
+    agents[0].card = Arc::new(card);
+    agents
+}
+
+#[test]
+fn an_agent_gives_something_of_what_is_accepted_and_the_others_are_told_why_not() {
+    let plan = bound("  a: {agent: {tags: [hotels]}, accept: [text/html, image/png]}\n", giving());
+    let plan = plan.unwrap();
+    assert_eq!(first(&plan).agent, "hotels-b");
+    let lost = &first(&plan).lost[0];
+    assert_eq!(
+        format!("{} {}", lost.agent, lost.why),
+        "hotels-a gives none of `text/html`, `image/png`, only `text/plain`"
+    );
+    let range = "  a: {agent: {tags: [hotels]}, accept: ['text/*']}\n";
+    assert_eq!(first(&bound(range, giving()).unwrap()).agent, "hotels-a");
+    let told = bound(
+        "  a: {agent: hotels-a}\n  b: {agent: {same_as: a}, accept: [image/png]}\n",
+        giving(),
+    );
+    let told = told.unwrap_err();
+    assert!(
+        told.contains("`hotels-a` gives none of `image/png`, only"),
+        "the agent of another step is not exempt: {told}"
+    );
+}
+
+#[test]
+fn an_agent_that_says_nothing_of_what_it_gives_may_give_anything() {
+    let mut agents = travel();
+    for agent in &mut agents {
+        let mut card = (*agent.card).clone();
+        card.default_output_modes.clear();
+        agent.card = Arc::new(card);
+    }
+    let plan = bound("  a: {agent: flights, accept: [image/png], expect: true}\n", agents).unwrap();
+    assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
+}
+
+#[test]
+fn data_that_an_agent_does_not_promise_and_tasks_that_it_does_not_know_are_warned_of() {
+    let steps = "  a: {agent: hotels-a, expect: true}\n  b: {agent: hotels-b, expect: true}\n  \
+                 c: {agent: {same_as: a}, references: [a, b]}\n  d: {agent: hotels-a, needs: [c], references: []}\n";
+    let plan = bound(steps, giving()).unwrap();
+    let warnings: Vec<&str> = plan.warnings.iter().map(|it| it.message.as_str()).collect();
+    assert_eq!(
+        warnings,
+        [
+            "step `a` expects data, and `hotels-a` does not say that it gives any, only `text/plain`",
+            "step `c` does not refer to the Task of `b`, which another agent serves",
+        ]
+    );
+    assert_eq!(plan.references, [vec![], vec![], vec![0], vec![]]);
+    assert_eq!(plan.dependencies[2], [0, 1], "both are waited for all the same");
+}

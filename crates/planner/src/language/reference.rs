@@ -142,6 +142,7 @@ fn section(place: Place) -> &'static str {
         Place::Selector => "[Agents](#agents)",
         Place::Repeat => "[Rounds](#rounds)",
         Place::Retry | Place::Backoff => "[Retries](#retries)",
+        Place::Cache => "[Reuse](#reuse)",
         Place::Part => "[Messages](#messages)",
         Place::Output => "[Outputs](#outputs)",
     }

@@ -296,7 +296,7 @@ fn gates() -> Json {
             {"required": ["agent"], "properties": {"set": false}},
             {
                 "required": ["set"],
-                "properties": {"agent": false, "message": false, "retry": false, "timeout": false, "outputs": false, "repeat": false},
+                "properties": {"agent": false, "message": false, "retry": false, "timeout": false, "outputs": false, "expect": false, "repeat": false, "accept": false, "metadata": false, "references": false, "push": false, "cache": false},
             },
         ],
         "allOf": [

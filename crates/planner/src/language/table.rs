@@ -1,8 +1,9 @@
 //! The rows, but for those of inputs.
 
+use super::Keyword::Schema as JsonSchema;
 use super::Type::{
     AgentUrl, AnyOf, Artifacts, Cron, Declared, Duration, Expression, FileInput, Flag, Given,
-    Input, Integer, Items, Join, List, Literal, Mapping, MediaType, MediaTypes, Name,
+    Input, Integer, Items, Join, Keyword, List, Literal, Mapping, MediaType, MediaTypes, Name,
     NameOrMapping, Named, Names as NameList, Number, OneOf, Step as StepId, Steps, Template,
     TemplateMapping, TemplateMediaType, TemplateUrl, Text, TextOrList, Texts, TimeZone, Value,
     Values, Version, WorkflowName,
@@ -94,7 +95,7 @@ pub(super) static SCHEDULE: [Field; 3] = [
     Field::new("inputs", Given, "gives every input that has no default"),
 ];
 
-pub(super) static STEP: [Field; 15] = [
+pub(super) static STEP: [Field; 21] = [
     Field::new("agent", NameOrMapping(Place::Selector), "who is to do it")
         .otherwise("required, or `set`"),
     Field::new(
@@ -107,6 +108,29 @@ pub(super) static STEP: [Field; 15] = [
         Values,
         "values that are made of the agent's answer, `this`, by name. An answer of which they cannot be made is a failed attempt, `invalid`",
     ),
+    Field::new(
+        "expect",
+        Keyword(JsonSchema),
+        "a JSON Schema of the step's `data`, which the agent is told; an answer that does not fit is a failed attempt, `expect_mismatch`, see [Expected data](#expected-data)",
+    ),
+    Field::new(
+        "accept",
+        MediaTypes,
+        "media types that the answer may have, or ranges such as `image/*`: agents that say they give none of them are not bound, and the one that is bound is told",
+    ),
+    Field::new("metadata", TemplateMapping, "metadata of the Message"),
+    Field::new(
+        "references",
+        Steps,
+        "the steps whose Tasks the Message refers to, see [Messages](#messages). Each is waited for",
+    )
+    .otherwise("the nearest steps before it that the same agent served"),
+    Field::new(
+        "push",
+        OneOf(words::push),
+        "`never`: the agent is not asked to [call us back](operations.md#notifications-of-agents). `auto`: it is where that is of use",
+    )
+    .default("auto"),
     Field::new("message", TextOrList(Place::Part), "what is sent: a text, or a list of Parts")
         .otherwise("the Parts of the Message that started the run"),
     Field::new(
@@ -136,6 +160,11 @@ pub(super) static STEP: [Field; 15] = [
         "when",
         Expression,
         "must be true or false, evaluated once, after the dependencies; false skips the step. A skip is no failure and does not spread",
+    ),
+    Field::new(
+        "cache",
+        Mapping(Place::Cache),
+        "takes the result of an equal step that completed lately instead of asking the agent, see [Reuse](#reuse)",
     ),
     Field::new(
         "for_each",
@@ -252,6 +281,13 @@ pub(super) static BACKOFF: [Field; 4] = [
         "`full`: any time up to the wait, so that many steps do not come back at once. `none`: the wait itself",
     )
     .default("full"),
+];
+
+pub(super) static CACHE: [Field; 2] = [
+    Field::new("ttl", Duration, "how long a result may be reused, from its completion on")
+        .required(),
+    Field::new("key", Expression, "what equal steps have in common; it does not see `item`")
+        .otherwise("all that the step sends"),
 ];
 
 pub(super) static PART: [Field; 9] = [

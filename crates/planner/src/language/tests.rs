@@ -128,11 +128,14 @@ fn a_default_that_is_written_out_changes_nothing() {
         (
             (concurrency.limit, concurrency.on_conflict),
             workflow.schedule[0].timezone.clone(),
-            (step.join, step.run_if, step.cancel_rest),
+            (step.join, step.run_if, step.cancel_rest, step.asks.push),
             step.selector.clone(),
         )
     };
-    assert_eq!(written(Place::Step), ", join: all, run_if: succeeded, cancel_rest: false");
+    assert_eq!(
+        written(Place::Step),
+        ", push: auto, join: all, run_if: succeeded, cancel_rest: false"
+    );
     assert_eq!(read(&written), read(&|_| String::new()));
 }
 

@@ -8,7 +8,19 @@ use super::values::{Reading, locals};
 use crate::template::Template;
 
 /// What a step that computes values has no use for.
-const OF_AGENTS: [&str; 5] = ["message", "retry", "timeout", "outputs", "repeat"];
+const OF_AGENTS: [&str; 11] = [
+    "message",
+    "retry",
+    "timeout",
+    "outputs",
+    "expect",
+    "repeat",
+    "accept",
+    "metadata",
+    "references",
+    "push",
+    "cache",
+];
 
 impl<'n> Checker<'_, 'n> {
     /// Reads `set`.

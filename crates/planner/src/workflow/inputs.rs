@@ -1,10 +1,10 @@
 //! `inputs`: JSON Schemas, with `from` beside.
 
-use document::{Diagnostic, Entry, Node, Value, nearest};
-use jsonschema::ValidationError;
+use document::{Entry, Node};
 use serde_json::Value as Json;
 
 use super::Checker;
+use super::schemas::unfit_schema;
 use crate::inputs::{Input, InputFrom};
 use crate::language::Place;
 
@@ -69,16 +69,10 @@ impl Checker<'_, '_> {
             );
             return false;
         }
-        if let Some(elsewhere) = foreign_reference(node) {
-            let problem = Diagnostic::error(
-                "workflow::invalid-schema",
-                format!("{what} refers to a schema outside this input, and none is fetched"),
-            );
-            let help = "put the schema under `$defs` of the input: `$ref: \"#/$defs/NAME\"`";
-            self.decoder.report(problem.at(elsewhere.span, "").help(help));
+        if !self.is_self_contained(node, what) {
             return false;
         }
-        if let Err(error) = crate::inputs::validator(&input.schema) {
+        if let Err(error) = crate::schema::validator(&input.schema) {
             self.decoder.report(unfit_schema(&error, node, what));
             return false;
         }
@@ -94,41 +88,4 @@ impl Checker<'_, '_> {
         }
         true
     }
-}
-
-/// A `$ref` that points out of the schema it stands in. What only holds values is not looked at.
-fn foreign_reference(schema: &Node) -> Option<&Node> {
-    const VALUES: [&str; 4] = ["default", "const", "enum", "examples"];
-    match &schema.value {
-        Value::Sequence(items) => items.iter().find_map(foreign_reference),
-        Value::Mapping(entries) => entries.iter().find_map(|entry| match entry.value.as_str() {
-            Some(target) => {
-                (entry.key == "$ref" && !target.starts_with('#')).then_some(&entry.value)
-            }
-            None if VALUES.contains(&entry.key.as_str()) => None,
-            None => foreign_reference(&entry.value),
-        }),
-        _ => None,
-    }
-}
-
-fn unfit_schema(error: &ValidationError<'_>, node: &Node, what: &str) -> Diagnostic {
-    const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "object", "array", "null"];
-    let pointer = error.instance_path().to_string();
-    let (why, help) = match error.instance().as_str() {
-        Some(kind) if pointer.ends_with("/type") => (
-            format!("`{kind}` is no type"),
-            match nearest(kind, TYPES) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the types are: {}", TYPES.join(", ")),
-            },
-        ),
-        Some("yes" | "no" | "on" | "off") if error.to_string().ends_with("\"boolean\"") => {
-            (error.to_string(), "write `true` or `false`, or put the text in quotes".to_owned())
-        }
-        _ => (error.to_string(), "correct the keyword, or take it away".to_owned()),
-    };
-    let message = format!("{what} has no valid JSON Schema: {why}");
-    let problem = Diagnostic::error("workflow::invalid-schema", message);
-    problem.at(node.span_at_pointer(&pointer), "").help(help)
 }

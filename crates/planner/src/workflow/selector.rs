@@ -104,6 +104,7 @@ impl<'n> Checker<'_, 'n> {
             any_tags: self.words(fields, "any_tags", what),
             input_modes: self.modes(fields, "input_modes", what),
             output_modes: self.modes(fields, "output_modes", what),
+            accept: Vec::new(),
             requires: self.required(fields, what),
             signed: self.signed(fields, what),
             min_evidence,

@@ -97,6 +97,7 @@ impl<'n> Checker<'_, 'n> {
             .map(|node| self.needs(index, node, &what, edges))
             .unwrap_or_default();
         let when = fields.get("when").and_then(|node| self.bare(node, "when", &mut reads));
+        let cache = self.cache(fields, &what, &mut reads);
         let for_each = self.for_each(fields, &what, &mut reads);
         let mut part_steps = Vec::new();
         self.locals = locals(fields, fields.get("repeat").is_some());
@@ -107,6 +108,7 @@ impl<'n> Checker<'_, 'n> {
         self.locals = &[];
         let set = self.set(fields, &what, &mut reads);
         let outputs = self.step_outputs(fields, &what, &mut reads);
+        let asks = self.asks(index, fields, &what, &mut reads, edges);
         let repeat = self.repeat(fields, &what, &mut reads);
         let mut all_reads = self.resolve(index, &needs, reads, edges);
         all_reads.extend(part_steps);
@@ -121,10 +123,12 @@ impl<'n> Checker<'_, 'n> {
             selector: if set.is_some() { selector } else { Some(selector?) },
             set,
             outputs,
+            asks,
             message,
             needs,
             reads: all_reads,
             when,
+            cache,
             for_each,
             join: gate.join,
             run_if: gate.run_if,

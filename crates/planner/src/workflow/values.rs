@@ -257,7 +257,7 @@ pub(super) fn locals(of_step: Fields<'_>, has_this: bool) -> Locals {
 }
 
 /// Where a value has more than so many mappings and lists inside each other, if it has.
-fn too_deep(node: &Node, levels: usize) -> Option<Span> {
+pub(super) fn too_deep(node: &Node, levels: usize) -> Option<Span> {
     let items: Vec<&Node> = match &node.value {
         Value::Sequence(items) => items.iter().collect(),
         Value::Mapping(entries) => entries.iter().map(|entry| &entry.value).collect(),

@@ -2,12 +2,16 @@
 
 use registry::Tier;
 
-use super::{gate, inputs, policy, steps};
+use super::{asked, gate, inputs, policy, steps};
 use crate::criteria::Preference;
 use crate::limits::OnConflict;
 
 pub(crate) fn on_error() -> Vec<&'static str> {
     names(&steps::ON_ERROR)
+}
+
+pub(crate) fn push() -> Vec<&'static str> {
+    names(&asked::PUSH)
 }
 
 pub(crate) fn jitter() -> Vec<&'static str> {

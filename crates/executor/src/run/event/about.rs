@@ -27,6 +27,7 @@ impl RunEvent {
             | Self::StepCompleted { step, .. }
             | Self::RoundEnded { step, .. }
             | Self::StepComputed { step, .. }
+            | Self::StepReused { step, .. }
             | Self::StepFailed { step, .. }
             | Self::BudgetSpent { step, .. }
             | Self::AttemptCanceled { step, .. } => Some(step),
@@ -76,6 +77,7 @@ impl RunEvent {
             | Self::StepCompleted { .. }
             | Self::RoundEnded { .. }
             | Self::StepComputed { .. }
+            | Self::StepReused { .. }
             | Self::StepFailed { .. }
             | Self::AttemptCanceled { .. } => false,
         }
@@ -100,6 +102,7 @@ impl RunEvent {
         match self {
             Self::StepCompleted { step, .. }
             | Self::StepComputed { step, .. }
+            | Self::StepReused { step, .. }
             | Self::StepFailed { step, .. }
             | Self::StepSkipped { step, .. }
             | Self::StepGathered { step, .. }

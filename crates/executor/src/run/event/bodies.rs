@@ -28,6 +28,7 @@ impl RunEvent {
             Self::StepExpanded { items, .. } => vec![items],
             Self::StepCompleted { result, .. }
             | Self::StepComputed { result, .. }
+            | Self::StepReused { result, .. }
             | Self::StepFailed { result, .. }
             | Self::AttemptFailed { next: Next::GiveUp { result }, .. } => vec![result],
             Self::RoundEnded { result, next: NextRound::Again, .. } => vec![result],

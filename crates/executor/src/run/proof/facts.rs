@@ -9,8 +9,8 @@ use protocol::{card::Binding, client::Interface};
 use crate::{
     body::{Body, Json},
     run::{
-        Chunk, Failure, Input, Intent, NextRound, Pause, PauseKind, Refusal, RemoteTask, StepId,
-        StepIndex, Wait,
+        Chunk, Failure, Input, Intent, NextRound, Pause, PauseKind, Refusal, RemoteTask, Reuse,
+        StepId, StepIndex, Wait,
     },
 };
 
@@ -70,18 +70,18 @@ pub(super) fn paused(
     kind: PauseKind,
     turn: u32,
 ) -> Input {
-    Input::Paused {
-        task: Some(task(&step, attempt)),
-        step,
-        attempt,
-        at,
-        pause: Pause {
-            kind,
-            message_id: None,
-            question: Some(body(&format!("question {turn}"))),
-            awaits_caller: false,
-        },
-    }
+    Input::Paused { task: Some(task(&step, attempt)), step, attempt, at, pause: asks(kind, turn) }
+}
+
+/// The agent asks back by a direct Message.
+pub(super) fn asked_back(step: StepId, attempt: u32, at: Timestamp, turn: u32) -> Input {
+    let pause = Pause { mismatch: Some("no data".to_owned()), ..asks(PauseKind::Input, turn) };
+    Input::Paused { step, attempt, at, task: None, pause }
+}
+
+fn asks(kind: PauseKind, turn: u32) -> Pause {
+    let question = Some(body(&format!("question {turn}")));
+    Pause { kind, message_id: None, question, mismatch: None, awaits_caller: false }
 }
 
 /// The agent cannot be called before the caller has come again.
@@ -91,8 +91,7 @@ pub(super) fn withheld(
     at: Timestamp,
     task: Option<RemoteTask>,
 ) -> Input {
-    let pause =
-        Pause { kind: PauseKind::Auth, message_id: None, question: None, awaits_caller: true };
+    let pause = Pause { question: None, awaits_caller: true, ..asks(PauseKind::Auth, 0) };
     Input::Paused { step, attempt, at, task, pause }
 }
 
@@ -118,6 +117,11 @@ pub(super) fn task(step: &StepId, attempt: u32) -> RemoteTask {
         context_id: "c".to_owned(),
         interface: None,
     }
+}
+
+pub(super) fn reuse() -> Box<Reuse> {
+    let run = "0198c0de-7a11-7000-8000-000000000000".parse().expect("a run id");
+    Box::new(Reuse { run, at: Timestamp::UNIX_EPOCH, agent: Some("a".to_owned()) })
 }
 
 pub(super) fn refusal() -> Box<Refusal> {

@@ -95,7 +95,7 @@ impl World {
     fn end_of_step(&self, at: StepIndex) -> StepState {
         let own = self.fate(at, None);
         match self.items[at.position()] {
-            Some(count) if !matches!(own, Fate::IsSkipped | Fate::CannotRender) => {
+            Some(count) if !matches!(own, Fate::IsSkipped | Fate::Reuses | Fate::CannotRender) => {
                 let fails = |item| end_of(self.fate(at, Some(item))) == StepState::Failed;
                 match (0..count).any(fails) {
                     true => StepState::Failed,
@@ -111,12 +111,14 @@ fn end_of(fate: Fate) -> StepState {
     match fate {
         Fate::Answers
         | Fate::Computes
+        | Fate::Reuses
         | Fate::Binds
         | Fate::RefusesContext
         | Fate::RefusesCallback
         | Fate::TimesOutOnce
         | Fate::Repeats(_)
         | Fate::Asks(_)
+        | Fate::AsksBack(_)
         | Fate::WantsAuthorization => StepState::Completed,
         Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
         Fate::FailsThenBinds(_) | Fate::Fails | Fate::CannotRender | Fate::NeverConverges(_) => {

@@ -8,8 +8,8 @@ use planner::{ErrorClass, OnError, RunIf, StepState};
 use super::{
     Shape, StepId, StepIndex,
     facts::{
-        body, bound, chunked, error, failed, intent, paused, refusal, round_ended, succeeded,
-        withheld,
+        asked_back, body, bound, chunked, error, failed, intent, paused, refusal, reuse,
+        round_ended, succeeded, withheld,
     },
     shape_of,
 };
@@ -32,6 +32,8 @@ pub(super) enum Fate {
     TimesOutOnce,
     /// Asks so many questions before it completes.
     Asks(u32),
+    /// Asks so many questions back by direct Messages before it makes a Task.
+    AsksBack(u32),
     /// Waits for authorization, then goes on by itself or is told.
     WantsAuthorization,
     /// So many rounds end before one is good enough; the first attempt of each fails.
@@ -42,6 +44,8 @@ pub(super) enum Fate {
     Fails,
     /// Asks no agent.
     Computes,
+    /// An equal step of another run has a result; its items do as the next fate says.
+    Reuses,
     /// Its templates cannot be evaluated.
     CannotRender,
     /// `when` is false.
@@ -165,7 +169,7 @@ impl World {
         let at = step.position() + item.unwrap_or_default() as usize;
         match self.fates[at % self.fates.len()] {
             // Nobody asks again for an item whether it runs.
-            Fate::IsSkipped if item.is_some() => Fate::Answers,
+            Fate::IsSkipped | Fate::Reuses if item.is_some() => Fate::Answers,
             fate => fate,
         }
     }
@@ -178,7 +182,8 @@ impl World {
     /// How many agents may go on without being told.
     pub(super) fn self_starters(&self, run: &Run) -> usize {
         let fates = run.indices().map(|at| self.fate_at(run, at));
-        fates.filter(|fate| *fate == Fate::WantsAuthorization).count()
+        let is_one = |fate: &Fate| matches!(fate, Fate::WantsAuthorization | Fate::AsksBack(_));
+        fates.filter(is_one).count()
     }
 
     pub(super) fn shape(&self) -> Arc<Shape> {
@@ -291,6 +296,9 @@ impl World {
                 error: error(ErrorClass::Invalid, 0),
                 result: body("cannot render"),
             },
+            (Fate::Reuses, _) if found.item_of.is_none() => {
+                Rendered::Reused { result: body("reused"), from: reuse() }
+            }
             (_, Some(count)) => Rendered::Expand { items: body("items"), count },
             (Fate::Computes, None) => Rendered::Computed { result: body("computed") },
             _ => Rendered::Send(intent(index, found.attempts + 1, "send")),
@@ -303,8 +311,10 @@ impl World {
         let step = found.id.clone();
         let is_first =
             found.flight().is_some_and(|flight| flight.intent.message_id.ends_with("send"));
+        let turn = found.flight().map_or(0, |flight| flight.turn);
         match self.fate_at(run, index) {
             Fate::Answers => succeeded(step, attempt, at),
+            Fate::AsksBack(questions) if turn < questions => asked_back(step, attempt, at, turn),
             Fate::RefusesContext if is_first => Input::ContextRefused {
                 step,
                 attempt,
@@ -387,6 +397,7 @@ impl World {
             accepts: Vec::new(),
             extensions: Vec::new(),
             relay: false,
+            by_token: false,
             key: None,
             scheduled_at: None,
         });

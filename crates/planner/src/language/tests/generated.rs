@@ -350,6 +350,11 @@ fn around(place: Place, key: &str, value: Json) -> Json {
         }
         Place::Retry => file["defaults"] = json!({"retry": {key: value}}),
         Place::Backoff => file["defaults"] = json!({"retry": {"backoff": {key: value}}}),
+        Place::Cache => {
+            of["ttl"] = json!("1h");
+            of[key] = value;
+            file["steps"]["z"]["cache"] = of;
+        }
         Place::Part => {
             if matches!(key, "media_type" | "filename" | "metadata") {
                 of["text"] = json!("hi");
