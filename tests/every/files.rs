@@ -62,8 +62,8 @@ async fn run_shows_the_same_problems_as_validate_and_starts_nothing() {
     let convoke = Convoke::default();
     convoke.write("wrong.yaml", WRONG);
     let validated = convoke.run(["validate", "wrong.yaml"]).await.exits(1);
-    for command in ["run", "plan"] {
-        let done = convoke.run([command, "wrong.yaml"]).await.exits(2);
+    for command in [&["run"][..], &["plan"], &["plan", "--lock"]] {
+        let done = convoke.run([command, &["wrong.yaml"]].concat()).await.exits(2);
         assert_eq!(done.stderr, validated.stderr);
         assert_eq!(done.stdout, "");
     }

@@ -118,3 +118,15 @@ async fn a_draft_that_never_becomes_good_is_said_to_be_so() {
     let failed = desk.convoke.run(["run", "strict.yaml", "-m", "a notice"]).await.exits(1);
     assert!(failed.stderr.contains("was false in all of 2 rounds"), "{}", failed.stderr);
 }
+
+#[tokio::test]
+async fn data_that_does_not_fit_is_asked_for_again() {
+    let desk = Desk::with([Kind::Extractor]).await;
+    let invoice = "Vendor: Acme\nDate: 2027-03-06\nTotal: 12.5";
+    let outputs = desk.outputs("extraction", &["-m", invoice]).await;
+    assert_eq!(outputs["invoice"], json!({"vendor": "Acme", "date": "2027-03-06", "total": 12.5}));
+    assert_eq!(desk.calls(Kind::Extractor), 2, "the first answer lacked the total");
+    let lacking = desk.run("extraction", &["-m", "Vendor: Acme\nTotal: 12.5"]).await.exits(1);
+    assert!(lacking.stderr.contains("date"), "{}", lacking.stderr);
+    assert_eq!(desk.calls(Kind::Extractor), 6, "four attempts more");
+}

@@ -44,15 +44,20 @@ pub(crate) async fn bind(place: &Place, workflow: Workflow) -> Result<Plan, Fail
     server::bind(&registry, &workflow).await.map_err(|error| unbound(&workflow.source, error))
 }
 
-/// Binds the workflow of a file anew, and makes the lock that will be kept at `beside`.
+/// Reads and checks a workflow alone; a failure shows every problem.
+pub(crate) fn load_unlocked(path: &Path) -> Result<Workflow, Failure> {
+    let source = read(path)?;
+    planner::check(&source)
+        .map_err(|problems| Failure::file(output::diagnostics(&source, &problems)))
+}
+
+/// Binds a workflow anew, and makes the lock that will be kept at `beside`.
 pub(crate) async fn bind_and_lock(
     place: &Place,
-    path: &Path,
+    workflow: Workflow,
     beside: &Path,
 ) -> Result<(Plan, Lock), Failure> {
-    let source = read(path)?;
-    let workflow = planner::check(&source)
-        .map_err(|problems| Failure::file(output::diagnostics(&source, &problems)))?;
+    let source = workflow.source.clone();
     let registry = place.registry().await?;
     let bound = server::bind_and_lock(&registry, workflow, &shown(beside)).await;
     bound.map_err(|error| unbound(&source, error))

@@ -213,14 +213,9 @@ impl<'a> Binder<'a> {
     fn choose(&self, asked: &Criteria, locked: Option<&str>) -> Choice {
         let candidates = candidates(asked, self.index, &self.inline);
         if let Some(name) = locked {
-            return locked::choose(self.workflow, asked, &candidates, name);
+            return locked::choose(self.workflow, &candidates, name);
         }
-        let winner = candidates
-            .list
-            .iter()
-            .filter(|candidate| candidate.is_usable())
-            .min_by_key(|it| rank(it.agent, asked));
-        let Some(winner) = winner else {
+        let Some(winner) = candidates.best() else {
             return Err(explain::nothing_fits(asked, &candidates, self.index));
         };
         let lost = explain::lost(asked, &candidates, winner);
@@ -259,19 +254,19 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// The order of preference; the least comes first.
-fn rank<'a>(agent: &'a Agent, asked: &Criteria) -> Rank<'a> {
+/// The order of preference but for names; the least comes first.
+fn rank(agent: &Agent, asked: &Criteria) -> Rank {
     let tier = agent.tier.filter(|_| asked.prefer == Preference::Evidence);
     let latency = match asked.prefer {
         Preference::Latency => agent.latency(asked.skill.as_deref()).unwrap_or(Duration::MAX),
         Preference::Evidence | Preference::Priority => Duration::ZERO,
     };
     let is_deprecated = agent.curation != Curation::Approved;
-    (is_deprecated, Reverse(tier), latency, Reverse(agent.priority), &agent.name)
+    (is_deprecated, Reverse(tier), latency, Reverse(agent.priority))
 }
 
 /// What agents are compared by, one after the other.
-type Rank<'a> = (bool, Reverse<Option<Tier>>, Duration, Reverse<i32>, &'a str);
+type Rank = (bool, Reverse<Option<Tier>>, Duration, Reverse<i32>);
 
 /// Binds to the interface the agent prefers among those spoken here, if any, with the others behind it.
 fn binding(agent: &Agent, lost: Arc<[Lost]>) -> Option<Binding> {

@@ -1,6 +1,7 @@
 //! Which earlier Tasks a step's Message refers to.
 
-use std::collections::{BTreeSet, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::hash::Hash;
 use std::rc::Rc;
 
@@ -26,19 +27,24 @@ pub(crate) fn nearest_ancestors<K: Eq + Hash>(
 ) -> Vec<Vec<usize>> {
     let mut references = vec![Vec::new(); keys.len()];
     let mut position = vec![0; keys.len()];
-    let mut groups: HashMap<&K, BTreeSet<usize>> = HashMap::new();
+    let mut groups: HashMap<&K, Vec<usize>> = HashMap::new();
     for (at, step) in order.iter().enumerate() {
         position[*step] = at;
-        groups.entry(&keys[*step]).or_default().insert(at);
+        groups.entry(&keys[*step]).or_default().push(at);
     }
-    for (key, positions) in groups.into_iter().filter(|(_, positions)| positions.len() > 1) {
+    // Made once for all groups: what another group left behind is told by its number.
+    let mut queued = vec![0; keys.len()];
+    let mut nearest: Vec<(usize, Rc<[usize]>)> = vec![(0, Rc::from([])); keys.len()];
+    let several = groups.into_values().filter(|positions| positions.len() > 1);
+    for (group, positions) in (1..).zip(several) {
         let last = positions.last().copied().unwrap_or_default();
-        let mut pending = positions;
-        let mut nearest: HashMap<usize, Rc<[usize]>> = HashMap::new();
-        while let Some(at) = pending.pop_first() {
+        let key = &keys[order[last]];
+        positions.iter().for_each(|at| queued[*at] = group);
+        let mut pending: BinaryHeap<Reverse<usize>> = positions.into_iter().map(Reverse).collect();
+        while let Some(Reverse(at)) = pending.pop() {
             let step = order[at];
-            let above =
-                union(dependencies[step].iter().filter_map(|dependency| nearest.get(dependency)));
+            let found = dependencies[step].iter().map(|dependency| &nearest[*dependency]);
+            let above = union(found.filter(|(of, _)| *of == group).map(|(_, found)| found));
             let here = if keys[step] == *key {
                 references[step] = above.to_vec();
                 Rc::from([step])
@@ -46,13 +52,13 @@ pub(crate) fn nearest_ancestors<K: Eq + Hash>(
                 above
             };
             if !here.is_empty() {
-                nearest.insert(step, here);
-                pending.extend(
-                    dependents[step]
-                        .iter()
-                        .map(|next| position[*next])
-                        .filter(|next| *next <= last),
-                );
+                nearest[step] = (group, here);
+                for next in dependents[step].iter().map(|next| position[*next]) {
+                    if next <= last && queued[next] != group {
+                        queued[next] = group;
+                        pending.push(Reverse(next));
+                    }
+                }
             }
         }
     }

@@ -20,11 +20,11 @@ pub(crate) async fn run(
     is_to_lock: bool,
 ) -> Result<Exit, Failure> {
     let path = workflow_file::find(&file.to_string_lossy());
-    let place = Place::look(args).await?;
     let plan = if is_to_lock {
-        lock(&place, &path).await?
+        lock(args, &path).await?
     } else {
-        workflow_file::bind(&place, workflow_file::load(&path)?).await?
+        let workflow = workflow_file::load(&path)?;
+        workflow_file::bind(&Place::look(args).await?, workflow).await?
     };
     match format {
         _ if args.json => output::json(&planner::show::json(&plan))?,
@@ -40,9 +40,11 @@ pub(crate) async fn run(
 }
 
 /// Writes the lock of a workflow's file beside it, whatever is there already.
-async fn lock(place: &Place, path: &Path) -> Result<Plan, Failure> {
+async fn lock(args: &Args, path: &Path) -> Result<Plan, Failure> {
     let beside = server::lock_of(path);
-    let (plan, lock) = workflow_file::bind_and_lock(place, path, &beside).await?;
+    let workflow = workflow_file::load_unlocked(path)?;
+    let place = Place::look(args).await?;
+    let (plan, lock) = workflow_file::bind_and_lock(&place, workflow, &beside).await?;
     let text = lock.to_yaml();
     let shown = workflow_file::shown(&beside);
     if std::fs::read_to_string(&beside).is_ok_and(|known| known == text) {

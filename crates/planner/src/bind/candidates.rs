@@ -6,6 +6,7 @@ use std::sync::Arc;
 use protocol::card::interfaces_spoken;
 use registry::{Agent, Facet, Filter, Index, Meeting};
 
+use super::{Rank, rank};
 use crate::criteria::{Criteria, Wanted};
 
 /// The most agents with only a part of what is asked for that are looked at one by one. Where a directory has more, they
@@ -19,6 +20,8 @@ pub(super) struct Candidate<'a> {
     pub(super) lacks: Vec<String>,
     /// What of the evidence that is wanted was not seen of it.
     pub(super) unseen: Option<String>,
+    /// How it stands among the others; of equals the first in the list goes before.
+    pub(super) rank: Rank,
 }
 
 impl Candidate<'_> {
@@ -35,11 +38,25 @@ impl Candidate<'_> {
     }
 }
 
-/// All of them.
+/// All of them, those that fit in the order of their names.
 pub(super) struct Candidates<'a> {
     pub(super) list: Vec<Candidate<'a>>,
     /// How many more there are, at least, that have only a part of what is asked for.
     pub(super) more: usize,
+}
+
+impl<'a> Candidates<'a> {
+    /// The one to take.
+    pub(super) fn best(&self) -> Option<&Candidate<'a>> {
+        let mut best: Option<&Candidate<'a>> = None;
+        for candidate in &self.list {
+            // In this order: whether it can be called takes its card.
+            if best.is_none_or(|best| candidate.rank < best.rank) && candidate.is_usable() {
+                best = Some(candidate);
+            }
+        }
+        best
+    }
 }
 
 /// Every agent that meets at least one of the conditions that agents are found by. The file's own agents hide those of
@@ -53,14 +70,15 @@ pub(super) fn candidates<'a>(
     let conditions = conditions(asked);
     let Meeting { all, mut some, mut more } = index.meeting(&conditions, MAX_PARTS);
     let candidate = |agent: &'a Agent, lacks: Vec<String>| {
-        let unseen = asked.unseen(agent);
-        Candidate { agent, lacks, unseen }
+        let (unseen, rank) = (asked.unseen(agent), rank(agent, asked));
+        Candidate { agent, lacks, unseen, rank }
     };
     let mut list: Vec<Candidate<'a>> = Vec::new();
     let own = inline.iter().filter(|agent| wanted.touches(agent));
     list.extend(own.map(|agent| candidate(agent, wanted.lacks(agent))));
     let hidden: HashSet<&str> = inline.iter().map(|agent| agent.name.as_str()).collect();
-    let is_shown = |agent: &&&'a Arc<Agent>| !hidden.contains(agent.name.as_str());
+    let is_shown =
+        |agent: &&&'a Arc<Agent>| hidden.is_empty() || !hidden.contains(agent.name.as_str());
     if let Some(name) = &asked.name {
         // Others have another name, whatever else they meet.
         let named = index.by_name(name).filter(|_| !hidden.contains(name.as_str()));
@@ -75,6 +93,10 @@ pub(super) fn candidates<'a>(
         list.extend(all.iter().filter(is_shown).map(|it| candidate(it, wanted.lacks_beside(it))));
     }
     list.extend(some.iter().filter(is_shown).map(|it| candidate(it, wanted.lacks(it))));
+    // Those that fit are in the order of their names already, unless the file has agents of its own.
+    if !hidden.is_empty() || list.len() <= MAX_PARTS {
+        list.sort_by(|a, b| a.agent.name.cmp(&b.agent.name));
+    }
     Candidates { list, more }
 }
 

@@ -6,8 +6,8 @@ use document::nearest;
 use protocol::card::interfaces_spoken;
 use registry::{Agent, Curation, Index, Tier};
 
+use super::Problem;
 use super::candidates::{Candidate, Candidates};
-use super::{Problem, rank};
 use crate::criteria::{Criteria, Preference};
 use crate::plan::Lost;
 
@@ -24,22 +24,20 @@ pub(super) fn lost(
     candidates: &Candidates<'_>,
     winner: &Candidate<'_>,
 ) -> Vec<Lost> {
-    let others: Vec<&Candidate<'_>> =
-        candidates.list.iter().filter(|it| it.agent.name != winner.agent.name).collect();
-    explained(asked, others, candidates.more, |candidate| {
+    let others = candidates.list.iter().filter(|it| !std::ptr::eq(it.agent, winner.agent));
+    explained(others, candidates.more, |candidate| {
         reason(candidate).unwrap_or_else(|| outranked(asked, candidate.agent, winner.agent))
     })
 }
 
 /// Why each candidate but the one that the lock names was not chosen.
 pub(super) fn lost_to_the_lock(
-    asked: &Criteria,
     candidates: &Candidates<'_>,
     locked: &Agent,
     file: &str,
 ) -> Vec<Lost> {
-    let others = candidates.list.iter().filter(|it| it.agent.name != locked.name).collect();
-    explained(asked, others, candidates.more, |candidate| {
+    let others = candidates.list.iter().filter(|it| it.agent.name != locked.name);
+    explained(others, candidates.more, |candidate| {
         reason(candidate).unwrap_or_else(|| format!("fits, but {file} has `{}`", locked.name))
     })
 }
@@ -53,8 +51,8 @@ pub(super) fn nothing_fits(
     if candidates.list.is_empty() {
         return no_candidates(asked, index);
     }
-    let all = candidates.list.iter().collect();
-    let reasons = explained(asked, all, candidates.more, |it| reason(it).unwrap_or_default());
+    let all = candidates.list.iter();
+    let reasons = explained(all, candidates.more, |it| reason(it).unwrap_or_default());
     let help: Vec<String> =
         reasons.iter().map(|lost| format!("`{}` {}", lost.agent, lost.why)).collect();
     let message = match (candidates.list.len(), candidates.more) {
@@ -100,26 +98,21 @@ fn sorted<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     words
 }
 
-fn explained(
-    asked: &Criteria,
-    mut candidates: Vec<&Candidate<'_>>,
+fn explained<'c>(
+    candidates: impl Iterator<Item = &'c Candidate<'c>>,
     more: usize,
     why: impl Fn(&Candidate<'_>) -> String,
 ) -> Vec<Lost> {
-    let by_fit = |a: &&Candidate<'_>, b: &&Candidate<'_>| {
-        let lacking = a.lacks.len().cmp(&b.lacks.len());
-        lacking.then_with(|| rank(a.agent, asked).cmp(&rank(b.agent, asked)))
-    };
-    let hidden = candidates.len().saturating_sub(MAX_EXPLAINED);
+    let by_fit = |(at, it): (usize, &'c Candidate<'c>)| ((it.lacks.len(), it.rank, at), it);
+    let mut fitting: Vec<_> = candidates.enumerate().map(by_fit).collect();
+    let hidden = fitting.len().saturating_sub(MAX_EXPLAINED);
     if hidden > 0 {
-        candidates.select_nth_unstable_by(MAX_EXPLAINED, by_fit);
-        candidates.truncate(MAX_EXPLAINED);
+        fitting.select_nth_unstable_by_key(MAX_EXPLAINED, |(key, _)| *key);
+        fitting.truncate(MAX_EXPLAINED);
     }
-    candidates.sort_by(by_fit);
-    let shown = candidates.iter().take(MAX_EXPLAINED);
-    let mut lost: Vec<Lost> = shown
-        .map(|candidate| Lost { agent: candidate.agent.name.clone(), why: why(candidate) })
-        .collect();
+    fitting.sort_unstable_by_key(|(key, _)| *key);
+    let lost = |(_, it): &(_, &Candidate<'_>)| Lost { agent: it.agent.name.clone(), why: why(it) };
+    let mut lost: Vec<Lost> = fitting.iter().map(lost).collect();
     let hidden = match (hidden, more) {
         (0, 0) => return lost,
         (hidden, 0) => format!("{hidden} more"),

@@ -7,7 +7,6 @@ use registry::{Agent, Index};
 
 use super::candidates::Candidates;
 use super::{Choice, Problem, binding, explain};
-use crate::criteria::Criteria;
 use crate::lock::Lock;
 use crate::plan::Plan;
 use crate::step::Selector;
@@ -68,12 +67,7 @@ pub(super) fn url(workflow: &Workflow, step: &str, agent: &Agent) -> Result<(), 
 }
 
 /// The agent that the lock names, if it is among the candidates, can be used, and has the card it had.
-pub(super) fn choose(
-    workflow: &Workflow,
-    asked: &Criteria,
-    candidates: &Candidates<'_>,
-    name: &str,
-) -> Choice {
+pub(super) fn choose(workflow: &Workflow, candidates: &Candidates<'_>, name: &str) -> Choice {
     let Some(candidate) = candidates.list.iter().find(|it| it.agent.name == name) else {
         return Err(elsewhere(workflow, name, "is not among those that come into question"));
     };
@@ -82,7 +76,7 @@ pub(super) fn choose(
         return Err(elsewhere(workflow, name, &reason));
     }
     let file = workflow.lock.as_ref().map_or("", |lock| lock.file());
-    let lost = explain::lost_to_the_lock(asked, candidates, candidate.agent, file);
+    let lost = explain::lost_to_the_lock(candidates, candidate.agent, file);
     Ok(binding(candidate.agent, lost.into()).expect("a usable candidate speaks an interface"))
 }
 

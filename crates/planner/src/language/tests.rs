@@ -166,7 +166,7 @@ fn a_reference_that_cannot_be_filled_says_where_and_why() {
         ]
         .join("\n"),
         @r"
-    line 2: there are no fields of `stepp`; write `<!-- fields: NAME -->`, NAME one of: workflow, input, agent, defaults, concurrency, budget, schedule, step, selector, repeat, retry, backoff, part, output
+    line 2: there are no fields of `stepp`; write `<!-- fields: NAME -->`, NAME one of: workflow, input, agent, defaults, concurrency, budget, schedule, step, selector, repeat, retry, backoff, cache, part, output
     line 1: the table that begins here does not end; write `<!-- end of fields -->` after it
     no table has the fields of part; write `<!-- fields: part -->` and `<!-- end of fields -->` where it belongs
     "
