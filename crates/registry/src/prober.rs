@@ -93,8 +93,8 @@ impl Prober {
         &self.keyrings
     }
 
-    /// Probes agents now, a few at a time together with all that are probed by it or its clones, and returns what is known of them then, in their order.
-    /// Retired, suspended and rejected agents are probed as well when they are named.
+    /// Probes agents now, a few at a time together with all that are probed by it or its clones, and returns what is known of
+    /// them then, in their order. Retired, suspended and rejected agents are probed as well when they are named.
     ///
     /// # Errors
     /// [`RegistryError::UnknownAgent`], [`RegistryError::Store`], [`RegistryError::Contended`].
@@ -150,8 +150,23 @@ impl Prober {
     async fn probe(&self, name: &str) -> Result<(), RegistryError> {
         let began = Instant::now();
         let record = self.registry.record(name).await?;
-        let found = self.look(record).await?;
+        let mut found = self.look(record).await?;
+        if found.fell_silent() {
+            found = self.look_after(name, found).await?;
+        }
         self.registry.keep_probe(name, self.probed(found, began)).await
+    }
+
+    /// What is true of an agent that was there and fell silent: when its card is gone as well, it has stopped while it was
+    /// probed, and is not one that has its card and speaks badly.
+    async fn look_after(&self, name: &str, found: Found) -> Result<Found, RegistryError> {
+        let record = self.registry.record(name).await?;
+        Ok(match self.registry.look_at_card(&record).await? {
+            Looked::Missed(error) if !error.is_ours() => {
+                found.short(None, vec![Shortfall::new("its card", &error.to_string(), true)])
+            }
+            Looked::Missed(_) | Looked::Card(_) => found,
+        })
     }
 
     fn probed(&self, found: Found, began: Instant) -> Probed {
@@ -161,7 +176,7 @@ impl Prober {
             at,
             fresh_until: after(at, self.settings.stale_after),
             tier,
-            is_silent: !shortfalls.is_empty() && shortfalls.iter().all(|it| it.is_silent),
+            is_silent: are_silent(&shortfalls),
             shortfalls,
             took: began.elapsed(),
             card,
@@ -261,6 +276,11 @@ impl Prober {
     }
 }
 
+/// Whether there are some, and nothing came where they are.
+fn are_silent(shortfalls: &[Shortfall]) -> bool {
+    !shortfalls.is_empty() && shortfalls.iter().all(|it| it.is_silent)
+}
+
 fn error(finding: &Finding) -> Option<Shortfall> {
     let what = format!("its card at {}", finding.pointer);
     let shortfall = Shortfall::new(&what, &finding.message, false);
@@ -288,6 +308,11 @@ impl Found {
 
     fn short(self, tier: Option<Tier>, shortfalls: Vec<Shortfall>) -> Self {
         Self { tier, shortfalls, ..self }
+    }
+
+    /// Whether the agent was there, and then nothing came from it.
+    fn fell_silent(&self) -> bool {
+        self.tier.is_some() && are_silent(&self.shortfalls)
     }
 
     /// Nothing, for a reason on this side.
