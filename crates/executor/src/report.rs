@@ -1,5 +1,7 @@
 //! What the tasks of a driver tell it.
 
+mod pauses;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,8 +20,8 @@ use crate::{
     body::{Body, INLINE_BYTES, Json},
     driver::Uncallable,
     id::{Purpose, message_id},
-    remote::{Attempt, Defeat, Ending, Question},
-    run::{Chunk, Failure, Input, Intent, Pause, PauseKind, RemoteTask, StepId, Wait},
+    remote::{Attempt, Defeat, Ending},
+    run::{Chunk, Failure, Input, Intent, RemoteTask, StepId, Wait},
 };
 
 /// Reports that may wait for a driver. It drains them all before each commit, so this many share one flush;
@@ -203,54 +205,6 @@ impl Reporter {
             // What is left is a text of ours that is no JSON.
             Err(error) => tracing::error!(%error, step = %self.step, "a report cannot be written"),
         }
-    }
-
-    fn paused(&self, intent: &Intent, question: Question) -> Result<Report, ExecutorError> {
-        let Question { task, kind, message } = question;
-        let mut blobs = Vec::new();
-        let message_id = message.as_ref().map(|message| message.message_id.clone());
-        let question = match &message {
-            Some(message) => Some(body_of(&self.account, message, &mut blobs)?),
-            None => None,
-        };
-        let context =
-            ContextSeen { agent: intent.agent.clone(), context_id: task.context_id.clone() };
-        let pause = Pause { kind, message_id, question, mismatch: None, awaits_caller: false };
-        let report = Report::of(self.input_paused(Some(task), pause));
-        Ok(Report { blobs, context: Some(context), ..report })
-    }
-
-    /// The agent has answered by a Message that is not what the step expects, and so asks something back.
-    pub(crate) fn asked_back(
-        &self,
-        message: &Message,
-        task: Option<RemoteTask>,
-        mismatch: &str,
-    ) -> Result<Report, ExecutorError> {
-        let mut blobs = Vec::new();
-        let pause = Pause {
-            kind: PauseKind::Input,
-            message_id: Some(message.message_id.clone()),
-            question: Some(body_of(&self.account, message, &mut blobs)?),
-            mismatch: Some(clip(mismatch)),
-            awaits_caller: false,
-        };
-        Ok(Report { blobs, ..Report::of(self.input_paused(task, pause)) })
-    }
-
-    fn input_paused(&self, task: Option<RemoteTask>, pause: Pause) -> Input {
-        let (step, attempt) = (self.step.clone(), self.attempt);
-        Input::Paused { step, attempt, at: Timestamp::now(), task, pause }
-    }
-
-    /// The agent cannot be called until the caller has come again.
-    fn withheld(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {
-        let mut blobs = Vec::new();
-        let question = Some(body_of(&self.account, &attempt.wish(), &mut blobs)?);
-        let (kind, message_id, mismatch) = (PauseKind::Auth, None, None);
-        let pause = Pause { kind, message_id, question, mismatch, awaits_caller: true };
-        let task = attempt.errand.task().cloned();
-        Ok(Report { blobs, ..Report::of(self.input_paused(task, pause)) })
     }
 
     /// Ends an attempt whose answer the store would never take. The agent has done its part.

@@ -186,8 +186,8 @@ pub enum RunEvent {
         attempt: u32,
         /// When.
         at: Timestamp,
-        /// Where the answer goes; absent for a direct Message, in whose context it goes on, and where the agent was not called
-        /// yet.
+        /// Where the answer goes; absent for a direct Message, in whose context it goes on, and where the agent was not
+        /// called yet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<RemoteTask>,
         /// What it asks for.
