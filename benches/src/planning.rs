@@ -105,7 +105,7 @@ pub fn run(options: &Options, folder: &Path) -> Result<Measured> {
     Ok(Measured { steps, planned, python, selectors, agents, bound, scanned })
 }
 
-/// A workflow as people write them: a chain of ten after a chain of ten, each step with a look back.
+/// A workflow for twenty agents: chains of ten steps, each step with a look back at an earlier one.
 fn large(steps: u32) -> String {
     let mut text =
         "convoke: 1\nname: large\ninputs:\n  topic: {type: string, default: it}\nsteps:\n"
@@ -115,7 +115,7 @@ fn large(steps: u32) -> String {
         if step % 10 != 0 {
             let _ = writeln!(text, "    needs: [s{}]", step - 1);
         }
-        let _ = writeln!(text, "    agent: {{tags: [tag{}]}}", step % 100);
+        let _ = writeln!(text, "    agent: {{tags: [tag{}]}}", step % 20);
         match step {
             0 => text.push_str("    message: Begin with ${{ inputs.topic }}.\n"),
             _ => {

@@ -36,7 +36,11 @@ async fn the_data_of_an_example_agent_is_held_against_the_schema() {
     let why = "failed (attempt 1): the answer of agent `it` is not what the step expects: the whole lacks \"price\"";
     assert!(refused.stderr.contains(why), "{}", refused.stderr);
     let plan = convoke.run(["plan", "w.yaml"]).await.exits(0);
-    assert!(plan.stdout.contains("  expects    {\"type\":\"object\""), "{}", plan.stdout);
+    assert!(
+        plan.stdout.contains("  expects    {\"required\":[\"arrival_date\""),
+        "{}",
+        plan.stdout
+    );
 }
 
 #[tokio::test]

@@ -202,12 +202,42 @@ pub(crate) enum RunsCommand {
     /// Answer a pause, and drive the run on.
     Reply {
         run: String,
-        /// The step that asked, where several do; then the answer.
-        #[arg(required = true, num_args = 1..=2, value_names = ["STEP", "TEXT"])]
-        answer: Vec<String>,
+        #[command(flatten)]
+        reply: ReplyArgs,
     },
     /// Cancel a run: its agents are told.
     Cancel { run: String },
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct ReplyArgs {
+    /// The step that asked, where several do; then the answer.
+    #[arg(num_args = 1..=2, value_names = ["STEP", "TEXT"], required_unless_present_any = ["resend", "failed", "task"], conflicts_with_all = ["resend", "failed", "task"])]
+    pub(crate) answer: Vec<String>,
+    /// The step that asked, where several do.
+    #[arg(long)]
+    pub(crate) step: Option<String>,
+    /// Where nobody knows whether the agent has received a Message: send it once more.
+    #[arg(long, group = "decision")]
+    pub(crate) resend: bool,
+    /// Where nobody knows that: have the attempt fail.
+    #[arg(long, group = "decision")]
+    pub(crate) failed: bool,
+    /// Where nobody knows that: follow the Task that the agent has made of it.
+    #[arg(long, group = "decision", value_name = "ID")]
+    pub(crate) task: Option<String>,
+}
+
+impl ReplyArgs {
+    /// What its flags decide.
+    pub(crate) fn decision(&self) -> Option<executor::Decision> {
+        use executor::Decision;
+        match &self.task {
+            Some(id) => Some(Decision::Task(id.clone())),
+            None if self.resend => Some(Decision::Resend),
+            None => self.failed.then_some(Decision::Failed),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Subcommand)]

@@ -73,6 +73,9 @@ pub(crate) struct StepReport {
     pub(crate) rounds: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
+    /// Which of the step's further agents it is; absent for the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fallback: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) task_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,6 +132,7 @@ async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<St
         attempts: step.attempts,
         rounds: rounds(step),
         agent: step.agent.clone(),
+        fallback: (step.candidate > 0).then_some(step.candidate),
         task_id: step.task.as_ref().map(|task| task.task_id.clone()),
         reused_from: step.reused.as_ref().map(|from| from.run.to_string()),
         reason: step.skip_reason().map(ToString::to_string),

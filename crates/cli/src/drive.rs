@@ -91,9 +91,9 @@ impl Drive {
         &mut self,
         id: &RunId,
         step: Option<StepId>,
-        text: &str,
+        answer: Part,
     ) -> Result<(), Failure> {
-        let message = Message::user(vec![Part::text(text)]);
+        let message = Message::user(vec![answer]);
         let ask = Ask::Reply {
             account: self.account(),
             run: id.clone(),

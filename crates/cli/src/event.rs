@@ -1,7 +1,7 @@
 //! An event of a run as a line of JSON. It says what the event itself holds, so that a late watcher reads the same
 //! lines as an early one; bodies (Messages, results, plans) are left to `runs show`.
 
-use executor::run::{Header, Next, NextRound, Outcome, PauseKind, RemoteTask, RunEvent};
+use executor::run::{Chosen, Header, Next, NextRound, Outcome, PauseKind, RemoteTask, RunEvent};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -52,6 +52,12 @@ pub(crate) struct Line<'a> {
     /// When a failed attempt is followed by another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_at: Option<Timestamp>,
+    /// Which of the step's further agents is tried after a failed attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fallback: Option<u32>,
+    /// What somebody has decided about a Message that may have been received: `resend`, `failed` or `task`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chosen: Option<&'static str>,
     /// Whether the agent confirmed that its Task is canceled.
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmed: Option<bool>,
@@ -108,6 +114,8 @@ fn about(event: &RunEvent) -> Line<'_> {
         | RunEvent::AttemptPaused { .. }
         | RunEvent::AttemptUnpaused { .. }
         | RunEvent::AttemptAnswered { .. }
+        | RunEvent::OutcomeUnknown { .. }
+        | RunEvent::OutcomeChosen { .. }
         | RunEvent::AnswerDelivered { .. }
         | RunEvent::AnswerRefused { .. }
         | RunEvent::AttemptFailed { .. }
@@ -126,12 +134,6 @@ fn of_header<'a>(event: &'static str, at: Timestamp, header: &'a Header) -> Line
 }
 
 fn of_attempt(event: &RunEvent) -> Line<'_> {
-    let attempt_of = |event, attempt: &u32, at: Option<&Timestamp>| Line {
-        event,
-        attempt: Some(*attempt),
-        at: at.copied(),
-        ..Line::default()
-    };
     match event {
         RunEvent::AttemptStarted { attempt, at, intent, .. } => {
             Line { agent: Some(&intent.agent), ..attempt_of("attempt_started", attempt, Some(at)) }
@@ -150,6 +152,7 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
             waits_for: Some(match pause.kind {
                 PauseKind::Input => "input",
                 PauseKind::Auth => "auth",
+                PauseKind::Outcome => "outcome",
             }),
             question: pause.text(),
             mismatch: pause.mismatch.as_deref(),
@@ -166,11 +169,30 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
             error: Some(refusal.message.clone()),
             ..attempt_of("answer_refused", attempt, Some(at))
         },
+        RunEvent::StepCompleted { attempt, at, task, .. } => Line {
+            task_id: task.as_ref().map(id),
+            ..attempt_of("step_completed", attempt, Some(at))
+        },
+        RunEvent::AttemptCanceled { attempt, at, confirmed, .. } => Line {
+            confirmed: Some(*confirmed),
+            ..attempt_of("attempt_canceled", attempt, Some(at))
+        },
+        _ => of_turn(event),
+    }
+}
+
+/// What follows an attempt: another one, another round, another agent, or a question to somebody.
+fn of_turn(event: &RunEvent) -> Line<'_> {
+    match event {
         RunEvent::AttemptFailed { attempt, at, error, next, .. } => Line {
             error: Some(error.message.clone()),
             retry_at: match next {
                 Next::Retry { at } => Some(*at),
-                Next::GiveUp { .. } => None,
+                Next::FallBack { .. } | Next::GiveUp { .. } => None,
+            },
+            fallback: match next {
+                Next::FallBack { to } => Some(*to),
+                Next::Retry { .. } | Next::GiveUp { .. } => None,
             },
             ..attempt_of("attempt_failed", attempt, Some(at))
         },
@@ -183,16 +205,30 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
             },
             ..attempt_of("round_ended", attempt, Some(at))
         },
-        RunEvent::StepCompleted { attempt, at, task, .. } => Line {
-            task_id: task.as_ref().map(id),
-            ..attempt_of("step_completed", attempt, Some(at))
+        RunEvent::OutcomeUnknown { attempt, at, why, .. } => Line {
+            waits_for: Some("outcome"),
+            question: Some(why.clone()),
+            ..attempt_of("outcome_unknown", attempt, Some(at))
         },
-        RunEvent::AttemptCanceled { attempt, at, confirmed, .. } => Line {
-            confirmed: Some(*confirmed),
-            ..attempt_of("attempt_canceled", attempt, Some(at))
+        RunEvent::OutcomeChosen { attempt, at, chosen, .. } => Line {
+            chosen: Some(match chosen {
+                Chosen::Resend => "resend",
+                Chosen::Failed { .. } => "failed",
+                Chosen::Bound { .. } => "task",
+            }),
+            task_id: match chosen {
+                Chosen::Bound { task } => Some(id(task)),
+                Chosen::Resend | Chosen::Failed { .. } => None,
+            },
+            ..attempt_of("outcome_chosen", attempt, Some(at))
         },
         _ => Line::default(),
     }
+}
+
+/// All of a line that every attempt has.
+fn attempt_of(event: &'static str, attempt: &u32, at: Option<&Timestamp>) -> Line<'static> {
+    Line { event, attempt: Some(*attempt), at: at.copied(), ..Line::default() }
 }
 
 fn of_run(event: &'static str, at: Timestamp) -> Line<'static> {
@@ -263,6 +299,40 @@ mod tests {
         assert_eq!(told(&failed(Next::Retry { at: AT })), expected);
         expected.as_object_mut().expect("an object").remove("retry_at");
         assert_eq!(told(&failed(Next::GiveUp { result: body() })), expected);
+        expected["fallback"] = json!(2);
+        assert_eq!(told(&failed(Next::FallBack { to: 2 })), expected);
+    }
+
+    #[test]
+    fn a_round_says_which_and_why_it_was_the_last() {
+        let ended = |next| RunEvent::RoundEnded {
+            step: StepId::new("a"),
+            attempt: 2,
+            round: 1,
+            at: AT,
+            task: None,
+            result: body(),
+            next,
+        };
+        let mut expected =
+            json!({"event": "round_ended", "at": AT, "step": "a", "attempt": 2, "round": 1});
+        assert_eq!(told(&ended(NextRound::Again)), expected);
+        expected["error"] = json!("broke");
+        let last = NextRound::GiveUp { result: body(), error: error() };
+        assert_eq!(told(&ended(last)), expected);
+    }
+
+    #[test]
+    fn a_decision_says_what_was_decided() {
+        let (task_id, context_id) = ("t".to_owned(), "c".to_owned());
+        let task = RemoteTask { task_id, context_id, interface: None };
+        for (chosen, word, id) in
+            [(Chosen::Resend, "resend", Value::Null), (Chosen::Bound { task }, "task", json!("t"))]
+        {
+            let (step, attempt, at) = (StepId::new("a"), 1, AT);
+            let line = told(&RunEvent::OutcomeChosen { step, attempt, at, chosen, said: None });
+            assert_eq!((&line["chosen"], &line["task_id"]), (&json!(word), &id));
+        }
     }
 
     #[test]
@@ -316,6 +386,7 @@ mod tests {
             message_id: None,
             question: None,
             mismatch: None,
+            why: None,
             awaits_caller: false,
         };
         let (step, attempt) = (StepId::new("a"), 1);
@@ -396,6 +467,23 @@ mod tests {
             },
             RunEvent::AnswerDelivered { step: step(), attempt },
             RunEvent::StepCompleted { step: step(), attempt, at, task: None, result: body() },
+            RunEvent::RoundEnded {
+                step: step(),
+                attempt,
+                round: 1,
+                at,
+                task: None,
+                result: body(),
+                next: NextRound::GiveUp { result: body(), error: error() },
+            },
+            RunEvent::OutcomeUnknown { step: step(), attempt, at, why: "crash".to_owned() },
+            RunEvent::OutcomeChosen {
+                step: step(),
+                attempt,
+                at,
+                chosen: Chosen::Failed { error: error(), next: Next::GiveUp { result: body() } },
+                said: Some(body()),
+            },
         ] {
             let journal = serde_json::to_value(&event).expect("an event is JSON");
             let name = journal.as_object().and_then(|event| event.keys().next()).expect("a name");

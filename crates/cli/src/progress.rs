@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 
 use executor::{
     Recorded,
-    run::{NextRound, Pause, PauseKind, RunEvent, StepId},
+    run::{Chosen, Next, NextRound, Pause, PauseKind, RunEvent, StepId},
 };
 
 use self::{live::Live, plain::Plain};
@@ -81,19 +81,17 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         RunEvent::AttemptPaused { pause, .. } => match pause.kind {
             PauseKind::Input => format!("asks: {}", asked(pause)),
             PauseKind::Auth => format!("waits for authorization: {}", asked(pause)),
+            PauseKind::Outcome => asked(pause),
         },
+        RunEvent::OutcomeUnknown { why, .. } => clean(why),
+        RunEvent::OutcomeChosen { chosen, .. } => decided(chosen),
         RunEvent::AttemptUnpaused { .. } => "goes on".to_owned(),
         RunEvent::AttemptAnswered { .. } => "answered".to_owned(),
         RunEvent::AnswerDelivered { .. } => "has the answer".to_owned(),
         RunEvent::AnswerRefused { refusal, .. } => {
             format!("does not take the answer: {}", refusal.message)
         }
-        RunEvent::AttemptFailed { error, next, .. } => match next {
-            executor::run::Next::Retry { at } => {
-                format!("failed: {}; tries again at {}", clean(&error.message), clock(*at))
-            }
-            executor::run::Next::GiveUp { .. } => format!("failed: {}", clean(&error.message)),
-        },
+        RunEvent::AttemptFailed { error, next, .. } => failed(&error.message, next),
         RunEvent::RoundEnded { round, next: NextRound::Again, .. } => {
             format!("round {round} was not the last; asks again")
         }
@@ -122,6 +120,25 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         | RunEvent::RunFinished { .. } => return None,
     };
     event.step().map(|step| (step.as_str(), text))
+}
+
+/// Why an attempt failed, and what follows.
+fn failed(why: &str, next: &Next) -> String {
+    let why = clean(why);
+    match next {
+        Next::Retry { at } => format!("failed: {why}; tries again at {}", clock(*at)),
+        Next::FallBack { .. } => format!("failed: {why}; tries the next agent"),
+        Next::GiveUp { .. } => format!("failed: {why}"),
+    }
+}
+
+/// What somebody has said about a Message that may have been received.
+fn decided(chosen: &Chosen) -> String {
+    match chosen {
+        Chosen::Resend => "sent once more".to_owned(),
+        Chosen::Failed { .. } => "said to have failed".to_owned(),
+        Chosen::Bound { task } => format!("said to be Task {}", clean(&task.task_id)),
+    }
 }
 
 /// What a pause asks for, in one line.

@@ -53,7 +53,7 @@ impl Prompt {
             return;
         }
         let mut pauses = recorded.run.pauses();
-        let first = pauses.find(|(_, pause)| pause.kind == PauseKind::Input);
+        let first = pauses.find(|(_, pause)| pause.kind != PauseKind::Auth);
         let Some((step, pause)) = first else {
             return;
         };
@@ -100,6 +100,7 @@ mod tests {
             message_id: Some(message.to_owned()),
             question: None,
             awaits_caller: false,
+            why: None,
             mismatch: None,
         };
         let question = Question { step: StepId::new("a"), pause: asked("first") };

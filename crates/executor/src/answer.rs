@@ -54,6 +54,15 @@ pub enum ReplyError {
          that runs it, with a bearer token that is good now"
     )]
     CallerAway,
+    /// The step asks what became of its Message, and the answer does not say what to do.
+    #[error(
+        "step `{step}` asks what to do about a Message that its agent may have received: answer `resend`, `failed` or \
+         `task ID`, or with data such as {{\"outcome\": \"resend\"}} or {{\"outcome\": \"task\", \"task\": \"ID\"}}"
+    )]
+    Undecided {
+        /// The step.
+        step: StepId,
+    },
     /// It was taken before, and nothing was done again.
     #[error("the answer was taken before")]
     Repeated,

@@ -11,8 +11,10 @@ mod outcomes;
 mod references;
 mod relay;
 mod render;
+mod resolve;
 mod results;
 mod reuse;
+mod serving;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -246,6 +248,7 @@ impl Driver {
                 | Input::Paused { .. }
                 | Input::Unpaused { .. }
                 | Input::Answered { .. }
+                | Input::Resolved { .. }
         );
         let subject = report.input.step().and_then(|step| self.run.find(step));
         let flown = subject.and_then(|at| self.flown(at, &report.input));

@@ -17,6 +17,8 @@ pub(crate) enum Slot {
     Cancel(StepIndex, u32),
     /// Waits for an un-bound attempt that is no longer wanted.
     GiveUp(StepIndex, u32),
+    /// Sleeps until a step's deadline.
+    StepDeadline(StepIndex),
     /// Sleeps until the run's timeout.
     Deadline,
 }
@@ -32,6 +34,7 @@ impl Slot {
             Effect::Sleep(at, attempt) => Some(Self::Sleep(at, attempt)),
             Effect::Cancel(at, attempt) => Some(Self::Cancel(at, attempt)),
             Effect::GiveUp(at, attempt) => Some(Self::GiveUp(at, attempt)),
+            Effect::StepDeadline(at) => Some(Self::StepDeadline(at)),
             Effect::Deadline => Some(Self::Deadline),
         }
     }
@@ -43,7 +46,7 @@ impl Slot {
             | Self::Sleep(at, attempt)
             | Self::Cancel(at, attempt)
             | Self::GiveUp(at, attempt) => Some((at, attempt)),
-            Self::Deadline => None,
+            Self::StepDeadline(_) | Self::Deadline => None,
         }
     }
 }

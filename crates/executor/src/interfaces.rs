@@ -23,7 +23,7 @@ impl Interfaces {
         let worked = self.worked.get(&binding.agent);
         // A card may have changed since, and another agent may have taken the name over.
         let all = || [&binding.interface].into_iter().chain(&binding.fallbacks);
-        let first = match worked.filter(|it| all().any(|listed| is_at(listed, it))) {
+        let first = match worked.filter(|it| all().any(|listed| listed.is_at(it))) {
             Some(worked) => worked.clone(),
             None => binding.interface.clone(),
         };
@@ -39,20 +39,6 @@ impl Interfaces {
             self.worked.insert(intent.agent.clone(), worked.clone());
         }
     }
-}
-
-/// Whether what worked is a listed interface, perhaps in another version than the card says.
-fn is_at(listed: &Interface, worked: &Interface) -> bool {
-    let place = |it: &Interface| (it.url.clone(), it.binding, it.tenant.clone());
-    place(listed) == place(worked)
-}
-
-/// Whether two bindings are to one agent, whatever its name is in either plan: they have an interface in common.
-pub(crate) fn are_of_one_agent(one: &Binding, other: &Binding) -> bool {
-    let all = |binding: &'_ Binding| {
-        [&binding.interface].into_iter().chain(&binding.fallbacks).cloned().collect::<Vec<_>>()
-    };
-    all(one).iter().any(|listed| all(other).iter().any(|known| is_at(listed, known)))
 }
 
 /// An agent by its interfaces: for a Task the one that made it comes first, and only those where it can be found
@@ -122,10 +108,10 @@ mod tests {
     #[test]
     fn one_agent_is_known_by_an_interface_and_not_by_its_name() {
         let one = binding("x", ["a", "b", "c"]);
-        assert!(are_of_one_agent(&one, &binding("y", ["d", "c", "e"])));
-        assert!(!are_of_one_agent(&one, &binding("x", ["d", "e", "f"])));
+        assert!(one.is_same_agent(&binding("y", ["d", "c", "e"])));
+        assert!(!one.is_same_agent(&binding("x", ["d", "e", "f"])));
         let tenant = Binding { interface: at("a", "t"), ..binding("x", ["a", "d", "e"]) };
-        assert!(!are_of_one_agent(&one, &tenant), "a tenant is an agent of its own");
+        assert!(!one.is_same_agent(&tenant), "a tenant is an agent of its own");
     }
 
     #[test]

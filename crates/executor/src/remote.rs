@@ -35,7 +35,7 @@ use crate::{
     callback::Hints,
     interfaces::Interfaces,
     report::Reporter,
-    run::{Intent, RemoteTask},
+    run::{Intent, Limit, RemoteTask},
 };
 
 /// How far behind the attempt's deadline the client's own lies, so that it is always the attempt's that speaks.
@@ -61,7 +61,8 @@ pub(crate) struct Attempt {
     pub(crate) errand: Errand,
     /// Absent while a pause stops the clock.
     pub(crate) deadline: Option<Timestamp>,
-    pub(crate) timeout: Duration,
+    /// What that is, for people.
+    pub(crate) limit: Limit,
     pub(crate) limits: Limits,
     /// What is known of agents' interfaces.
     pub(crate) interfaces: Arc<Interfaces>,
@@ -213,14 +214,11 @@ impl Attempt {
     }
 
     fn too_late(&self) -> Defeat {
-        Defeat::new(
-            ErrorClass::Timeout,
-            format!(
-                "agent `{}` did not finish within the step's timeout of {} s",
-                self.intent.agent,
-                self.timeout.as_secs_f64()
-            ),
-        )
+        let Limit { field, length, .. } = self.limit;
+        let (agent, seconds) = (&self.intent.agent, length.as_secs_f64());
+        let why =
+            format!("agent `{agent}` did not finish within the step's {field} of {seconds} s");
+        Defeat::new(ErrorClass::Timeout, why)
     }
 }
 

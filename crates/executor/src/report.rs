@@ -1,12 +1,13 @@
 //! What the tasks of a driver tell it.
 
-mod pauses;
+mod failing;
+mod paused;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use planner::{StepError, StepResult, StepState};
+use planner::{StepResult, StepState};
 use protocol::{
     model::metadata,
     v1::{Message, TaskArtifactUpdateEvent, TaskStatus},
@@ -18,10 +19,9 @@ use tokio::sync::mpsc;
 use crate::{
     ExecutorError, RunId,
     body::{Body, INLINE_BYTES, Json},
-    driver::Uncallable,
     id::{Purpose, message_id},
     remote::{Attempt, Defeat, Ending},
-    run::{Chunk, Failure, Input, Intent, RemoteTask, StepId, Wait},
+    run::{Chunk, Input, Intent, RemoteTask, StepId},
 };
 
 /// Reports that may wait for a driver. It drains them all before each commit, so this many share one flush;
@@ -207,44 +207,6 @@ impl Reporter {
         }
     }
 
-    /// Ends an attempt whose answer the store would never take. The agent has done its part.
-    fn unkept(&self, attempt: &Attempt, why: &ExecutorError) -> Result<Report, ExecutorError> {
-        let agent = &attempt.intent.agent;
-        let message = format!("the answer of agent `{agent}` cannot be kept: {why}");
-        let defeat = Defeat::new(planner::ErrorClass::Invalid, message);
-        self.failed(&attempt.intent, &Defeat { remote_ended: true, is_ours: true, ..defeat })
-    }
-
-    /// Ends an attempt whose answer is not what the step can use. The agent has done its part.
-    pub(crate) fn unfit(
-        &self,
-        intent: &Intent,
-        class: planner::ErrorClass,
-        why: String,
-    ) -> Result<Report, ExecutorError> {
-        self.failed(intent, &Defeat { remote_ended: true, ..Defeat::new(class, why) })
-    }
-
-    /// Ends an attempt whose agent cannot be called at all.
-    pub(crate) fn unusable(
-        &self,
-        intent: &Intent,
-        why: &Uncallable,
-    ) -> Result<Report, ExecutorError> {
-        let (class, is_ours) = match why {
-            Uncallable::Interfaces { is_ours, .. } => (planner::ErrorClass::Invalid, *is_ours),
-            Uncallable::Credentials(_) => (planner::ErrorClass::Unauthorized, true),
-        };
-        let message = format!("agent `{}` cannot be called: {why}", intent.agent);
-        self.failed(intent, &Defeat { is_ours, ..Defeat::new(class, message) })
-    }
-
-    /// Ends an attempt whose task broke down.
-    pub(crate) fn broken(&self, intent: &Intent, why: &str) -> Result<Report, ExecutorError> {
-        let defeat = Defeat::new(planner::ErrorClass::Failed, format!("internal error: {why}"));
-        self.failed(intent, &Defeat { is_ours: true, ..defeat })
-    }
-
     fn completed(&self, attempt: &Attempt) -> StepResult {
         StepResult {
             agent: Some(attempt.intent.agent.clone()),
@@ -274,36 +236,6 @@ impl Reporter {
             result: Some(Arc::new(result)),
             ..Report::of(input)
         })
-    }
-
-    fn failed(&self, intent: &Intent, defeat: &Defeat) -> Result<Report, ExecutorError> {
-        let error = StepError {
-            step: self.step.to_string(),
-            class: defeat.class,
-            message: clip(&defeat.message),
-            attempt: self.attempt,
-        };
-        let result = StepResult {
-            agent: Some(intent.agent.clone()),
-            error: Some(error.clone()),
-            ..StepResult::new(StepState::Failed)
-        };
-        let mut blobs = Vec::new();
-        let failure = Failure {
-            error,
-            result: body_of(&self.account, &result, &mut blobs)?,
-            remote_ended: defeat.remote_ended,
-            wait: Wait { jitter: draw(), at_least: defeat.retry_after },
-            refusal: defeat.refusal.clone(),
-            is_ours: defeat.is_ours,
-        };
-        let input = Input::Failed {
-            step: self.step.clone(),
-            attempt: self.attempt,
-            at: Timestamp::now(),
-            failure: Box::new(failure),
-        };
-        Ok(Report { blobs, result: Some(Arc::new(result)), ..Report::of(input) })
     }
 
     /// A first Message that carried our context and is invalid to the agent gets one more chance. What fails
@@ -360,11 +292,5 @@ impl Reporter {
 }
 
 /// A number from 0..1 for the jitter of a back-off.
-fn draw() -> f64 {
-    let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
-    // The version and variant bits of a v4 are not in the upper half of the first word.
-    f64::from(u32::try_from(high >> 32).unwrap_or_default()) / (f64::from(u32::MAX) + 1.0)
-}
-
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,14 @@
 //! state, kept up to date by every event: [`Run::effects`]. A restart is replay, then `Resumed`.
 
 mod apply;
+mod attempts;
 mod content;
+mod deadline;
 mod decide;
+mod doubt;
 mod effect;
 mod event;
+mod failing;
 mod input;
 mod items;
 mod pause;
@@ -33,12 +37,13 @@ use protocol::v1::TaskState;
 use self::pause::Clock;
 pub use self::{
     content::{
-        Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, PauseKind, RemoteTask,
-        Reuse, RunError, SkipReason,
+        Chosen, Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, PauseKind,
+        RemoteTask, Reuse, RunError, SkipReason,
     },
+    deadline::Limit,
     effect::{Effect, Effects},
     event::{RunEvent, StepId},
-    input::{Failure, Input, Rendered, Wait},
+    input::{Failure, Input, Rendered, Resolution, Wait},
     items::Items,
     refusal::Refusal,
     rounds::Round,
@@ -81,6 +86,8 @@ pub struct Run {
     expanded: BTreeSet<StepIndex>,
     /// To be settled by the next decision, because all their items are.
     to_gather: BTreeSet<StepIndex>,
+    /// Of whose Messages the next decision has to say that nobody knows what became of them.
+    to_doubt: BTreeSet<StepIndex>,
     /// Remote Tasks of failed attempts that still have to be told to stop.
     orphans: BTreeMap<(StepIndex, u32), Orphan>,
     /// How many Messages it has sent to agents.
@@ -133,6 +140,7 @@ impl Run {
             to_cancel: BTreeMap::new(),
             expanded: BTreeSet::new(),
             to_gather: BTreeSet::new(),
+            to_doubt: BTreeSet::new(),
             orphans: BTreeMap::new(),
             calls: 0,
             reported: None,
@@ -296,12 +304,6 @@ impl Run {
             std::iter::once(step).chain(items.map(|at| self.at(at)))
         });
         with_items.map(|step| (&step.id, step))
-    }
-
-    /// When an attempt times out; its pauses do not count.
-    #[must_use]
-    pub fn attempt_deadline(&self, at: StepIndex, flight: &Flight) -> Timestamp {
-        later(after(flight.started_at, self.shape_of(at).timeout), flight.paused)
     }
 
     /// The Task that [`Effect::Cancel`] is about, what was sent to get it, and when to stop trying.

@@ -8,6 +8,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ pub fn bind(
     for step in &order {
         binder.bind(*step);
     }
-    let (bindings, mut warnings) = binder.finish()?;
+    let Bound { bindings, fallbacks, mut warnings } = binder.finish()?;
     let served_by: Vec<Option<(&str, &str)>> = bindings
         .iter()
         .map(|it| it.as_ref().map(|it| (it.agent.as_str(), it.interface.tenant.as_str())))
@@ -61,14 +62,18 @@ pub fn bind(
         references.clear();
     }
     warnings.extend(take_named(&workflow, &served_by, &mut references));
-    Ok(Plan { workflow, dependencies, dependents, bindings, references, warnings })
+    Ok(Plan { workflow, dependencies, dependents, bindings, fallbacks, references, warnings })
 }
 
 /// What a selector came to; steps with the same selector share it.
 type Choice = Result<Binding, Problem>;
 
-/// What comes of all selectors: a binding for each step that has one, and warnings.
-type Bound = (Vec<Option<Binding>>, Vec<Diagnostic>);
+/// What comes of all selectors: a binding for each step that has one, those that are tried after it, and warnings.
+struct Bound {
+    bindings: Vec<Option<Binding>>,
+    fallbacks: Vec<Vec<Binding>>,
+    warnings: Vec<Diagnostic>,
+}
 
 /// Why nothing fits: the message without the step, and what can be done.
 #[derive(Clone)]
@@ -93,6 +98,7 @@ struct Binder<'a> {
     /// By what is asked for, and the agent that the lock names.
     choices: HashMap<(String, Option<&'a str>), Choice>,
     bindings: Vec<Option<Binding>>,
+    fallbacks: Vec<Vec<Binding>>,
     problems: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
 }
@@ -106,6 +112,7 @@ impl<'a> Binder<'a> {
             fetched,
             choices: HashMap::new(),
             bindings: vec![None; workflow.steps.len()],
+            fallbacks: vec![Vec::new(); workflow.steps.len()],
             problems: Vec::new(),
             warnings: Vec::new(),
         };
@@ -140,66 +147,107 @@ impl<'a> Binder<'a> {
         let workflow = self.workflow;
         let step_of_file = &workflow.steps[step];
         let Some(selector) = &step_of_file.selector else { return };
+        let asking = Asking::of(step_of_file);
+        self.bindings[step] = self.select(&asking, selector, &[]);
+        // What is tried after nobody is of no interest: that has been reported.
+        if self.bindings[step].is_none() {
+            return;
+        }
+        let mut before = self.may_serve(step);
+        for (nth, further) in (1..).zip(&step_of_file.fallback) {
+            let asking = Asking { nth, span: further.span, ..asking };
+            let bound = self.select(&asking, &further.selector, &before);
+            before.extend(bound.clone());
+            self.fallbacks[step].extend(bound);
+        }
+    }
+
+    /// All agents that a step, as far as it is bound, may be served by.
+    fn may_serve(&self, step: usize) -> Vec<Binding> {
+        let first = match &self.workflow.steps[step].selector {
+            Some(Selector::SameAs(other)) => self.may_serve(*other),
+            _ => self.bindings[step].iter().cloned().collect(),
+        };
+        first.into_iter().chain(self.fallbacks[step].iter().cloned()).collect()
+    }
+
+    /// The agent of a selector. `before` are tried before it.
+    fn select(
+        &mut self,
+        asking: &Asking<'_>,
+        selector: &Selector,
+        before: &[Binding],
+    ) -> Option<Binding> {
         let bound = match selector {
             Selector::SameAs(other) => self.bindings[*other]
                 .clone()
                 .map(|binding| Binding { lost: Arc::from([]), ..binding }),
-            Selector::Url(url) => self.bind_url(step_of_file, url),
+            Selector::Url(url) => self.bind_url(asking, url, before),
             Selector::Match(asked) => {
-                let accept = step_of_file.asks.accept.clone();
-                self.bind_match(step_of_file, &Criteria { accept, ..asked.clone() })
+                let accept = asking.step.asks.accept.clone();
+                self.bind_match(asking, &Criteria { accept, ..asked.clone() }, before)
             }
         };
-        self.bindings[step] = bound.filter(|it| self.may_answer(step_of_file, selector, it));
+        bound.filter(|it| self.may_answer(asking, selector, it))
     }
 
-    fn bind_url(&mut self, step: &Step, url: &str) -> Option<Binding> {
+    fn bind_url(&mut self, asking: &Asking<'_>, url: &str, before: &[Binding]) -> Option<Binding> {
         let Some(agent) = self.fetched.get(url) else {
-            self.not_fetched(&format!("step `{}`", step.id), url, step.selector_span);
+            self.not_fetched(&asking.to_string(), url, asking.span);
             return None;
         };
-        if let Err(problem) = locked::url(self.workflow, &step.id, agent) {
-            self.no_agent(step, &format!("the agent at {url}"), &problem);
-            return None;
-        }
-        match binding(agent, Arc::from([])) {
-            Some(binding) => Some(binding),
-            None => {
-                let problem = Problem::new(explain::not_spoken(agent), explain::SPOKEN.to_owned());
-                self.no_agent(step, &format!("the agent at {url}"), &problem);
-                None
+        let bound = locked::url(self.workflow, asking, agent).and_then(|()| {
+            let bound = binding(agent, Arc::from([])).ok_or_else(|| {
+                Problem::new(explain::not_spoken(agent), explain::SPOKEN.to_owned())
+            })?;
+            match before.iter().any(|other| other.is_same_agent(&bound)) {
+                true => Err(Problem::new("it is tried before".to_owned(), OTHER.to_owned())),
+                false => Ok(bound),
             }
-        }
+        });
+        let problem = match bound {
+            Ok(bound) => return Some(bound),
+            Err(problem) => problem,
+        };
+        self.no_agent(asking, &format!("the agent at {url}"), &problem);
+        None
     }
 
-    fn bind_match(&mut self, step: &Step, asked: &Criteria) -> Option<Binding> {
+    fn bind_match(
+        &mut self,
+        asking: &Asking<'_>,
+        asked: &Criteria,
+        before: &[Binding],
+    ) -> Option<Binding> {
         // A file may name an agent of its own that could not be fetched, which has been reported.
         if asked.name.as_deref().is_some_and(|name| self.is_unfetched(name)) {
             return None;
         }
-        let locked = match locked::agent(self.workflow, &step.id) {
+        let locked = match locked::agent(self.workflow, asking) {
             Ok(locked) => locked,
             Err(problem) => {
-                self.no_agent(step, &asked.to_string(), &problem);
+                self.no_agent(asking, &asked.to_string(), &problem);
                 return None;
             }
         };
         let key = (asked.to_string(), locked);
-        let choice = match self.choices.get(&key) {
+        let choice = match self.choices.get(&key).filter(|_| before.is_empty()) {
             Some(choice) => choice.clone(),
             None => {
-                let choice = self.choose(asked, locked);
-                self.choices.insert(key, choice.clone());
+                let choice = self.choose(asked, locked, before);
+                if before.is_empty() {
+                    self.choices.insert(key, choice.clone());
+                }
                 choice
             }
         };
         match choice {
             Ok(binding) => {
-                self.warn_of_deprecated(step, &binding);
+                self.warn_of_deprecated(asking, &binding);
                 Some(binding)
             }
             Err(problem) => {
-                self.no_agent(step, &asked.to_string(), &problem);
+                self.no_agent(asking, &asked.to_string(), &problem);
                 None
             }
         }
@@ -210,8 +258,8 @@ impl<'a> Binder<'a> {
             && !self.inline.iter().any(|agent| agent.name == name)
     }
 
-    fn choose(&self, asked: &Criteria, locked: Option<&str>) -> Choice {
-        let candidates = candidates(asked, self.index, &self.inline);
+    fn choose(&self, asked: &Criteria, locked: Option<&str>, before: &[Binding]) -> Choice {
+        let candidates = candidates(asked, self.index, &self.inline, before);
         if let Some(name) = locked {
             return locked::choose(self.workflow, &candidates, name);
         }
@@ -222,23 +270,22 @@ impl<'a> Binder<'a> {
         Ok(binding(winner.agent, lost.into()).expect("a usable candidate speaks an interface"))
     }
 
-    fn no_agent(&mut self, step: &Step, asked: &str, problem: &Problem) {
-        let message = format!("no agent for step `{}` ({asked}): {}", step.id, problem.message);
+    fn no_agent(&mut self, asking: &Asking<'_>, asked: &str, problem: &Problem) {
+        let message = format!("no agent for {asking} ({asked}): {}", problem.message);
         let problem =
-            Diagnostic::error(problem.code, message).at(step.selector_span, "").help(&problem.help);
+            Diagnostic::error(problem.code, message).at(asking.span, "").help(&problem.help);
         self.problems.push(problem);
     }
 
-    fn warn_of_deprecated(&mut self, step: &Step, binding: &Binding) {
+    fn warn_of_deprecated(&mut self, asking: &Asking<'_>, binding: &Binding) {
         let agent = self.index.by_name(&binding.agent);
         let is_deprecated = agent.is_some_and(|agent| {
             agent.curation == Curation::Deprecated && agent.digest == binding.digest
         });
         if is_deprecated {
-            let message =
-                format!("step `{}` is served by `{}`, which is deprecated", step.id, binding.agent);
-            let warning =
-                Diagnostic::warning("plan::deprecated", message).at(step.selector_span, "");
+            let agent = &binding.agent;
+            let message = format!("{asking} is served by `{agent}`, which is deprecated");
+            let warning = Diagnostic::warning("plan::deprecated", message).at(asking.span, "");
             self.warnings.push(warning.help("select another agent"));
         }
     }
@@ -250,7 +297,38 @@ impl<'a> Binder<'a> {
             problems.sort_by_key(Diagnostic::span);
             return Err(problems);
         }
-        Ok((self.bindings, self.warnings))
+        let (bindings, mut fallbacks) = (self.bindings, self.fallbacks);
+        if fallbacks.iter().all(Vec::is_empty) {
+            fallbacks.clear();
+        }
+        Ok(Bound { bindings, fallbacks, warnings: self.warnings })
+    }
+}
+
+/// What to do about an agent that is tried before.
+const OTHER: &str = "name another agent, or take this one out of `fallback`";
+
+/// Whom an agent is looked for.
+#[derive(Clone, Copy)]
+struct Asking<'a> {
+    step: &'a Step,
+    /// Which of its fallbacks; 0 for the agent that is tried first.
+    nth: usize,
+    span: Span,
+}
+
+impl<'a> Asking<'a> {
+    fn of(step: &'a Step) -> Self {
+        Self { step, nth: 0, span: step.selector_span }
+    }
+}
+
+impl fmt::Display for Asking<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.nth {
+            0 => write!(f, "step `{}`", self.step.id),
+            nth => write!(f, "fallback {nth} of step `{}`", self.step.id),
+        }
     }
 }
 

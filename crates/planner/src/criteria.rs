@@ -115,11 +115,14 @@ impl Criteria {
 
     /// What an agent gives, none of which is accepted. One that does not say what it gives may give anything.
     pub(crate) fn gives_nothing_accepted(&self, card: &AgentCard) -> Option<String> {
+        if self.accept.is_empty() {
+            return None;
+        }
         let given = self.gives(card);
         let is_accepted = |own: &&String| {
             self.accept.iter().any(|accepted| holds(own, accepted) || holds(accepted, own))
         };
-        if self.accept.is_empty() || given.is_empty() || given.iter().any(is_accepted) {
+        if given.is_empty() || given.iter().any(is_accepted) {
             return None;
         }
         let given: Vec<String> = given.into_iter().cloned().collect();
@@ -149,12 +152,17 @@ pub(crate) struct Wanted<'a> {
     /// For each of `tags`, then of `any_tags`, what means it.
     tags: Vec<Vec<String>>,
     any_tags: Vec<Vec<String>>,
+    /// Whether there is more than what agents are found by: without, their cards need no look.
+    narrows: bool,
 }
 
 impl<'a> Wanted<'a> {
     pub(crate) fn of(asked: &'a Criteria, index: &Index) -> Self {
         let meanings = |tags: &[String]| tags.iter().map(|tag| index.meanings(tag)).collect();
-        Self { asked, tags: meanings(&asked.tags), any_tags: meanings(&asked.any_tags) }
+        let Criteria { input_modes, output_modes, accept, requires, signed, .. } = asked;
+        let lists = [input_modes, output_modes, accept, requires];
+        let narrows = *signed || lists.iter().any(|list| !list.is_empty());
+        Self { asked, tags: meanings(&asked.tags), any_tags: meanings(&asked.any_tags), narrows }
     }
 
     /// Whether an agent meets one of the conditions that agents are found by.
@@ -193,8 +201,11 @@ impl<'a> Wanted<'a> {
 
     /// Each condition that an agent does not meet, of those that only narrow what was found.
     pub(crate) fn lacks_beside(&self, agent: &Agent) -> Vec<String> {
-        let Criteria { requires, signed, .. } = self.asked;
         let mut lacks = Vec::new();
+        if !self.narrows {
+            return lacks;
+        }
+        let Criteria { requires, signed, .. } = self.asked;
         self.asked.add_lacking_modes(&agent.card, &mut lacks);
         lacks.extend(self.asked.gives_nothing_accepted(&agent.card));
         let undeclared = requires.iter().filter(|wanted| !declares(&agent.card, wanted));

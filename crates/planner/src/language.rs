@@ -156,6 +156,8 @@ pub enum Type {
     TextOrList(Place),
     /// A name, or a mapping of one kind.
     NameOrMapping(Place),
+    /// A list of names, and of mappings of one kind; at least one.
+    NamesOrMappings(Place),
     /// What JSON Schema has a keyword take.
     Keyword(Keyword),
 }

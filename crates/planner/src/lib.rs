@@ -52,8 +52,8 @@ pub use schedule::{Occurrence, Schedule, Times};
 pub use schema::Schema;
 pub use scope::{Item, RunView, Scope};
 pub use step::{
-    Asks, ErrorClass, ForEach, Jitter, Join, MAX_ROUNDS, Metadata, Named, OnError, Push, Repeat,
-    Retry, RunIf, Selector, Step, item_id,
+    Asks, ErrorClass, Fallback, ForEach, Jitter, Join, MAX_ROUNDS, Metadata, Named, OnError, Push,
+    Repeat, Retry, RunIf, Selector, Step, StepEffect, item_id,
 };
 pub use template::{PartContent, PartTemplate, Template};
 pub use turn::{

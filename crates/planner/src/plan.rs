@@ -25,6 +25,9 @@ pub struct Plan {
     pub dependents: Vec<Vec<usize>>,
     /// For each step, the agent that serves it; nothing for a step without.
     pub bindings: Vec<Option<Binding>>,
+    /// For each step, the agents of its `fallback`, in the order in which they are tried; empty where no step has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<Vec<Binding>>,
     /// For each step, its nearest ancestors on the same agent: their remote Tasks are what its
     /// Message refers to.
     pub references: Vec<Vec<usize>>,
@@ -34,6 +37,18 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The agents of a step's `fallback`, in the order in which they are tried.
+    #[must_use]
+    pub fn fallbacks(&self, step: usize) -> &[Binding] {
+        self.fallbacks.get(step).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether who serves a step may be known only when it has run.
+    #[must_use]
+    pub fn has_fallbacks(&self) -> bool {
+        !self.fallbacks.is_empty()
+    }
+
     /// Why steps wait for each other.
     #[must_use]
     pub fn edges(&self) -> &[Edge] {
@@ -62,6 +77,19 @@ pub struct Binding {
     /// Why the other candidates were not chosen; shared by steps with the same selector.
     #[serde(skip, default = "no_one")]
     pub lost: Arc<[Lost]>,
+}
+
+impl Binding {
+    /// Whether another binding is to the same agent, whatever its name is there: they have an interface in common.
+    #[must_use]
+    pub fn is_same_agent(&self, other: &Binding) -> bool {
+        self.interfaces().any(|one| other.interfaces().any(|it| it.is_at(one)))
+    }
+
+    /// All its interfaces, the one to call first.
+    pub fn interfaces(&self) -> impl Iterator<Item = &Interface> {
+        [&self.interface].into_iter().chain(&self.fallbacks)
+    }
 }
 
 /// Says why a candidate was not chosen.

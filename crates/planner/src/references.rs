@@ -1,7 +1,7 @@
 //! Which earlier Tasks a step's Message refers to.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap};
 use std::hash::Hash;
 use std::rc::Rc;
 
@@ -66,7 +66,7 @@ pub(crate) fn nearest_ancestors<K: Eq + Hash>(
 }
 
 fn union<'a>(sets: impl Iterator<Item = &'a Rc<[usize]>>) -> Rc<[usize]> {
-    let mut all = BTreeSet::new();
+    let mut all: Vec<usize> = Vec::new();
     let mut only: Option<&Rc<[usize]>> = None;
     for set in sets {
         if only.is_some_and(|only| Rc::ptr_eq(only, set)) {
@@ -76,12 +76,20 @@ fn union<'a>(sets: impl Iterator<Item = &'a Rc<[usize]>>) -> Rc<[usize]> {
             only = Some(set);
             continue;
         }
-        all.extend(only.into_iter().flat_map(|set| set.iter().copied()));
-        all.extend(set.iter().copied());
+        if let Some(only) = only.filter(|_| all.is_empty()) {
+            all.extend_from_slice(only);
+        }
+        all.extend_from_slice(set);
     }
     match only {
         Some(only) if all.is_empty() => only.clone(),
-        _ => all.into_iter().take(MAX_REFERENCES).collect(),
+        _ => {
+            // Each of them is in order: sorting merges them.
+            all.sort();
+            all.dedup();
+            all.truncate(MAX_REFERENCES);
+            all.into()
+        }
     }
 }
 
@@ -117,6 +125,8 @@ pub(crate) fn take_named<K: Eq>(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::dag::{Edge, neighbours, order};
 

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use crate::criteria::Criteria;
 use crate::dag::Edge;
 use crate::plan::{Binding, Plan};
-use crate::step::{Join, RunIf, Selector};
+use crate::step::{Join, RunIf, Selector, Step, StepEffect};
 use crate::template::Template;
 use crate::workflow::duration;
 
@@ -48,8 +48,13 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
     line(out, "");
     line(out, &plan.workflow.steps[step].id);
     if let Some(binding) = &plan.bindings[step] {
-        binding_text(plan, step, binding, out);
+        binding_text("agent    ", &selected_by(plan, step), binding, out);
     }
+    let further = &plan.workflow.steps[step].fallback;
+    for (binding, of_file) in plan.fallbacks(step).iter().zip(further) {
+        binding_text("else     ", &by(plan, &of_file.selector), binding, out);
+    }
+    policies(plan, step).iter().for_each(|policy| line(out, policy));
     if let Some(set) = names(plan.workflow.steps[step].set.as_ref()) {
         line(out, &format!("  computes   {}", set.join(", ")));
     }
@@ -73,17 +78,10 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
     }
 }
 
-fn binding_text(plan: &Plan, step: usize, binding: &Binding, out: &mut String) {
+fn binding_text(label: &str, selected_by: &str, binding: &Binding, out: &mut String) {
     let interface = &binding.interface;
     let streaming = if binding.streaming { "streaming" } else { "not streaming" };
-    line(
-        out,
-        &format!(
-            "  agent      {} ({}), {streaming}",
-            shown(&binding.agent),
-            selected_by(plan, step)
-        ),
-    );
+    line(out, &format!("  {label}  {} ({selected_by}), {streaming}", shown(&binding.agent)));
     line(
         out,
         &format!(
@@ -141,13 +139,34 @@ fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
+/// What a step's agent is asked beside its Message, and how long.
+fn policies(plan: &Plan, step: usize) -> Vec<String> {
+    let step = &plan.workflow.steps[step];
+    let repeat = step.repeat.as_ref().map(|repeat| {
+        format!("  repeats    until {}, {} times at most", shown(repeat.until.source()), repeat.max)
+    });
+    let deadline = step.deadline.map(|it| format!("  deadline   {}", duration::show(it)));
+    let effect = match step.effect {
+        StepEffect::AtLeastOnce => None,
+        StepEffect::Idempotent => Some("  effect     idempotent".to_owned()),
+        StepEffect::AtMostOnce => Some("  effect     at most once".to_owned()),
+    };
+    [repeat, deadline, effect].into_iter().flatten().collect()
+}
+
 /// How the step asks for its agent.
 fn selected_by(plan: &Plan, step: usize) -> String {
     match &plan.workflow.steps[step].selector {
         None => "by nobody".to_owned(),
-        Some(Selector::Url(_)) => "by url".to_owned(),
-        Some(Selector::SameAs(other)) => format!("same as {}", plan.workflow.steps[*other].id),
-        Some(Selector::Match(asked)) => {
+        Some(selector) => by(plan, selector),
+    }
+}
+
+fn by(plan: &Plan, selector: &Selector) -> String {
+    match selector {
+        Selector::Url(_) => "by url".to_owned(),
+        Selector::SameAs(other) => format!("same as {}", plan.workflow.steps[*other].id),
+        Selector::Match(asked) => {
             // The name stands beside it.
             let rest = Criteria { name: None, ..asked.clone() }.to_string().replace('`', "");
             let name = asked.name.iter().map(|_| "by name".to_owned());
@@ -235,14 +254,18 @@ fn step_json(plan: &Plan, step: usize) -> Json {
         "refers_to": ids(plan, &plan.references[step]),
     });
     if let Some(binding) = &plan.bindings[step] {
-        shown["agent"] = json!(binding.agent);
-        shown["selected_by"] = json!(selected_by(plan, step));
-        shown["card"] = json!(binding.digest.to_string());
-        shown["interface"] = json!(binding.interface);
-        shown["fallbacks"] = json!(binding.fallbacks);
-        shown["streaming"] = json!(binding.streaming);
-        shown["not"] = json!(*binding.lost);
+        add_binding(&mut shown, &selected_by(plan, step), binding);
     }
+    if !plan.fallbacks(step).is_empty() {
+        let further = plan.fallbacks(step).iter().zip(&plan.workflow.steps[step].fallback);
+        let further = further.map(|(binding, of_file)| {
+            let mut shown = json!({});
+            add_binding(&mut shown, &by(plan, &of_file.selector), binding);
+            shown
+        });
+        shown["fallback"] = further.collect();
+    }
+    add_policies(&plan.workflow.steps[step], &mut shown);
     for (key, values) in
         [("set", &plan.workflow.steps[step].set), ("outputs", &plan.workflow.steps[step].outputs)]
     {
@@ -263,6 +286,28 @@ fn step_json(plan: &Plan, step: usize) -> Json {
         shown["run_if"] = "settled".into();
     }
     shown
+}
+
+fn add_binding(shown: &mut Json, selected_by: &str, binding: &Binding) {
+    shown["agent"] = json!(binding.agent);
+    shown["selected_by"] = json!(selected_by);
+    shown["card"] = json!(binding.digest.to_string());
+    shown["interface"] = json!(binding.interface);
+    shown["fallbacks"] = json!(binding.fallbacks);
+    shown["streaming"] = json!(binding.streaming);
+    shown["not"] = json!(*binding.lost);
+}
+
+fn add_policies(step: &Step, shown: &mut Json) {
+    if let Some(repeat) = &step.repeat {
+        shown["repeat"] = json!({"until": repeat.until.source(), "max": repeat.max});
+    }
+    if let Some(deadline) = step.deadline {
+        shown["deadline_seconds"] = json!(deadline.as_secs_f64());
+    }
+    if step.effect != StepEffect::AtLeastOnce {
+        shown["effect"] = json!(step.effect);
+    }
 }
 
 #[cfg(test)]

@@ -63,6 +63,15 @@ pub struct Step {
     pub retry: Retry,
     /// How long one attempt may take.
     pub timeout: Duration,
+    /// Who is tried when its agent cannot do it, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallback: Vec<Fallback>,
+    /// How long all its attempts may take together, pauses not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Duration>,
+    /// How often its agent may get one Message.
+    #[serde(default, skip_serializing_if = "StepEffect::is_usual")]
+    pub effect: StepEffect,
     /// How often its agent is asked again, and until when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
@@ -181,6 +190,35 @@ pub struct ForEach {
     /// Items under way at once; as many as the run lets when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<usize>,
+}
+
+/// Says who is tried when nobody before could do it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fallback {
+    /// How the agent is found. Never the one of another step.
+    pub selector: Selector,
+    /// Where it stands in the file.
+    pub span: Span,
+}
+
+/// Says what it means that an agent gets a Message twice, which a crash or a lost answer may lead to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepEffect {
+    /// Nothing.
+    Idempotent,
+    /// Work done twice, which is better than work not done.
+    #[default]
+    AtLeastOnce,
+    /// Harm: somebody has to decide.
+    AtMostOnce,
+}
+
+impl StepEffect {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+    fn is_usual(&self) -> bool {
+        *self == StepEffect::AtLeastOnce
+    }
 }
 
 /// Says that the agent of a step is asked again, in rounds, until its answer is good enough.

@@ -176,9 +176,12 @@ impl Workflow {
     #[must_use]
     pub fn urls(&self) -> Vec<&str> {
         let inline = self.agents.iter().map(|agent| agent.url.as_str());
-        let selected = self.steps.iter().filter_map(|step| match &step.selector {
-            Some(Selector::Url(url)) => Some(url.as_str()),
-            _ => None,
+        let selectors = self.steps.iter().flat_map(|step| {
+            step.selector.iter().chain(step.fallback.iter().map(|it| &it.selector))
+        });
+        let selected = selectors.filter_map(|selector| match selector {
+            Selector::Url(url) => Some(url.as_str()),
+            Selector::Match(_) | Selector::SameAs(_) => None,
         });
         let mut seen = HashSet::new();
         inline.chain(selected).filter(|url| seen.insert(*url)).collect()

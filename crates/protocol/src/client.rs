@@ -63,6 +63,12 @@ pub struct Interface {
 }
 
 impl Interface {
+    /// Tells whether another interface is this one, perhaps in another version of A2A.
+    #[must_use]
+    pub fn is_at(&self, other: &Interface) -> bool {
+        (&self.url, self.binding, &self.tenant) == (&other.url, other.binding, &other.tenant)
+    }
+
     /// Takes over an interface of a card; nothing when its binding is one of somebody's own.
     #[must_use]
     pub fn of(interface: &AgentInterface) -> Option<Interface> {

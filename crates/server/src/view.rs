@@ -150,7 +150,7 @@ async fn question(
 ) -> Result<String, ExecutorError> {
     let text = match &pause.question {
         Some(body) => runs.load::<Message>(record.id(), body).await?.text(),
-        None => String::new(),
+        None => pause.why.clone().unwrap_or_default(),
     };
     Ok(match (text.is_empty(), pause.kind, &pause.mismatch) {
         (false, _, None) => text,
@@ -158,7 +158,9 @@ async fn question(
         (true, _, Some(why)) => {
             format!("The answer of the agent of step {step} is not what it expects: {why}")
         }
-        (true, PauseKind::Input, None) => format!("The agent of step {step} waits for an answer."),
+        (true, PauseKind::Input | PauseKind::Outcome, None) => {
+            format!("The agent of step {step} waits for an answer.")
+        }
         (true, PauseKind::Auth, None) => {
             format!("The agent of step {step} waits for authorization.")
         }
@@ -241,6 +243,8 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::AttemptUnpaused { .. }
         | RunEvent::AttemptAnswered { .. }
         | RunEvent::AnswerRefused { .. }
+        | RunEvent::OutcomeUnknown { .. }
+        | RunEvent::OutcomeChosen { .. }
         | RunEvent::AttemptFailed { .. }
         | RunEvent::StepCompleted { .. }
         | RunEvent::RoundEnded { .. }

@@ -38,7 +38,7 @@ examples: [An example]
 steps: {a: {agent: it}}
 ";
 
-pub(super) static ROWS: [Row; 62] = [
+pub(super) static ROWS: [Row; 65] = [
     Row {
         field: "workflow.convoke",
         act: Act::Plan,
@@ -266,6 +266,26 @@ pub(super) static ROWS: [Row; 62] = [
         act: Act::Run(&[]),
         file: "timeout: 2s\nsteps: {a: {agent: it, message: never, timeout: 300ms, retry: {attempts: 1}}}",
         shows: |seen| seen.step("a")["error"].as_str().is_some_and(|it| it.contains("0.3 s")),
+    },
+    Row {
+        field: "step.fallback",
+        act: Act::Plan,
+        file: "steps: {a: {agent: it, fallback: [it]}}",
+        shows: |seen| seen.done.stderr.contains("`it` is tried before"),
+    },
+    Row {
+        field: "step.deadline",
+        act: Act::Run(&[]),
+        file: "timeout: 5s\nsteps: {a: {agent: it, message: never, deadline: 300ms}}",
+        shows: |seen| {
+            seen.step("a")["error"].as_str().is_some_and(|it| it.contains("deadline of 0.3 s"))
+        },
+    },
+    Row {
+        field: "step.effect",
+        act: Act::Run(&[]),
+        file: "timeout: 5s\nsteps: {a: {agent: it, message: silence, timeout: 300ms, effect: at_most_once, retry: {attempts: 1}}}",
+        shows: |seen| seen.done.code == 4 && seen.done.stderr.contains("--resend"),
     },
     Row {
         field: "step.repeat",

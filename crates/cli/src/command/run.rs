@@ -8,6 +8,7 @@ use executor::{
     run::{Outcome, PauseKind, RunEvent, StepId},
 };
 use jiff::Timestamp;
+use protocol::v1::Part;
 
 use crate::{
     args::{Args, RunArgs},
@@ -37,13 +38,13 @@ pub(crate) async fn reply(
     args: &Args,
     run: &str,
     step: Option<StepId>,
-    text: &str,
+    answer: Part,
 ) -> Result<Exit, Failure> {
     let mut started = take_up(run, Place::look(args).await?).await?;
     if started.drive.runs().read(&started.id).await?.run.outcome().is_some() {
         return Err(Failure::usage(format!("run {run} has ended and waits for no answer")));
     }
-    started.drive.reply(&started.id, step, text).await?;
+    started.drive.reply(&started.id, step, answer).await?;
     attend(args, None, started).await
 }
 
@@ -191,7 +192,8 @@ impl Started {
             progress.say("that question has been answered elsewhere; nothing was sent");
             return;
         }
-        if let Err(error) = self.drive.reply(&self.id, Some(question.step), text).await {
+        let answer = Part::text(text);
+        if let Err(error) = self.drive.reply(&self.id, Some(question.step), answer).await {
             progress.say(&error.to_string());
         }
     }
@@ -226,6 +228,12 @@ pub(crate) fn leave_paused(recorded: &Recorded) -> Exit {
             PauseKind::Auth => {
                 eprintln!("{step} waits for authorization: {}", asked(pause));
                 eprintln!("  then convoke run --resume {id}");
+            }
+            PauseKind::Outcome => {
+                eprintln!("{step}: {}", asked(pause));
+                eprintln!(
+                    "  convoke runs reply {id} --step {step} --resend | --failed | --task ID"
+                );
             }
         }
     }

@@ -3,10 +3,10 @@
 use anstream::println;
 use comfy_table::{Table, presets};
 use executor::{RunId, RunQuery, RunSummary, run::StepId};
-use protocol::v1::Artifact;
+use protocol::v1::{Artifact, Part};
 
 use crate::{
-    args::{Args, RunsCommand},
+    args::{Args, ReplyArgs, RunsCommand},
     content::{self, StepReport},
     failure::{Exit, Failure},
     output::{self, BOLD, DIM},
@@ -20,19 +20,27 @@ pub(crate) async fn run(args: &Args, command: &RunsCommand) -> Result<Exit, Fail
         }
         RunsCommand::Show { run } => show(args, &Place::look(args).await?, run).await,
         RunsCommand::Watch { run } => super::watch::run(args, run).await,
-        RunsCommand::Reply { run, answer } => reply(args, run, answer).await,
+        RunsCommand::Reply { run, reply: said } => reply(args, run, said).await,
         RunsCommand::Cancel { run } => super::run::cancel(args, run).await,
     }
 }
 
-/// The last word is the answer; one before it names the step.
-async fn reply(args: &Args, run: &str, answer: &[String]) -> Result<Exit, Failure> {
-    let (step, text) = match answer {
-        [step, text] => (Some(StepId::new(step)), text),
-        [text] => (None, text),
-        _ => return Err(Failure::usage("give the answer, or the step and the answer")),
+/// The last word is the answer, where a flag is not; one before it names the step, if `--step` does not.
+async fn reply(args: &Args, run: &str, said: &ReplyArgs) -> Result<Exit, Failure> {
+    let named = said.step.as_deref();
+    let (step, answer) = match (said.decision(), named, said.answer.as_slice()) {
+        (Some(decision), _, []) => (named, decision.part()),
+        (None, None, [step, text]) => (Some(step.as_str()), Part::text(text)),
+        (None, _, [text]) => (named, Part::text(text)),
+        (None, Some(_), [_, ..]) => {
+            return Err(Failure::usage("--step names the step already: give the answer alone"));
+        }
+        _ => {
+            let help = "give the answer, or the step and the answer, or one of --resend, --failed and --task";
+            return Err(Failure::usage(help));
+        }
     };
-    super::run::reply(args, run, step, text).await
+    super::run::reply(args, run, step.map(StepId::new), answer).await
 }
 
 async fn list(args: &Args, place: &Place, limit: usize) -> Result<Exit, Failure> {
@@ -106,9 +114,11 @@ fn print_step(step: &StepReport) {
     println!("\n{BOLD}{}{BOLD:#}  {}", step.step, step.state);
     if let Some(agent) = &step.agent {
         let rounds = step.rounds.map(|rounds| format!("  {DIM}rounds{DIM:#} {rounds}"));
+        let fallback = step.fallback.map(|nth| format!(" (fallback {nth})"));
         println!(
-            "  {DIM}agent{DIM:#} {}  {DIM}attempts{DIM:#} {}{}",
+            "  {DIM}agent{DIM:#} {}{}  {DIM}attempts{DIM:#} {}{}",
             content::clean(agent),
+            fallback.unwrap_or_default(),
             step.attempts,
             rounds.unwrap_or_default()
         );

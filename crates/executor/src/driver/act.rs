@@ -47,6 +47,7 @@ impl Driver {
             Slot::Sleep(at, attempt) => wanted.contains(Effect::Sleep(at, attempt)),
             Slot::Cancel(at, attempt) => wanted.contains(Effect::Cancel(at, attempt)),
             Slot::GiveUp(at, attempt) => wanted.contains(Effect::GiveUp(at, attempt)),
+            Slot::StepDeadline(at) => wanted.contains(Effect::StepDeadline(at)),
             Slot::Deadline => wanted.contains(Effect::Deadline),
         }
     }
@@ -72,6 +73,7 @@ impl Driver {
                     });
                 }
             }
+            Slot::StepDeadline(at) => self.remind_of_step(at),
             Slot::Deadline => self.remind_of_deadline(),
         }
         Ok(())
@@ -85,7 +87,7 @@ impl Driver {
         let message = self.message_of(at, &flight).await?;
         let reporter = self.reporter(at, attempt);
         let (limits, interfaces) = (self.shared.limits, Arc::clone(&self.shared.interfaces));
-        let (peer, keyring) = match self.peer(&flight.intent, errand.task()) {
+        let (peer, keyring) = match self.peer(at, &flight.intent, errand.task()) {
             Ok(called) => called,
             Err(why) => {
                 let report = reporter.unusable(&flight.intent, &why)?;
@@ -100,14 +102,15 @@ impl Driver {
             Phase::Paused { pause, .. } => (true, pause.awaits_caller),
             _ => (false, false),
         };
-        let deadline = (!is_paused).then(|| self.run.attempt_deadline(at, &flight));
-        let timeout = self.run.shape_of(at).timeout;
+        let limit = self.run.limit(at, &flight);
+        let deadline = (!is_paused).then_some(limit.at);
         let passed = self.streamed.of_attempt(at, attempt);
         let accepts = self.run.header().map(|header| header.accepts.clone()).unwrap_or_default();
         let planned = self.run.planned(at);
         let through = &self.through[planned.position()];
         let step = self.step_id(at);
-        let passing = Passing::new(&self.plan, planned, step, through, &accepts, passed);
+        let agent = &flight.intent.agent;
+        let passing = Passing::new(&self.plan, agent, step, through, &accepts, passed);
         let relays = self.run.is_relay();
         let asked = &self.plan.workflow.steps[planned.position()];
         let (passing, accepts) = match relays {
@@ -127,7 +130,7 @@ impl Driver {
             turn,
             errand,
             deadline,
-            timeout,
+            limit,
             limits,
             interfaces,
             relays,
@@ -156,7 +159,7 @@ impl Driver {
         let Some((intent, task, give_up_at)) = self.run.to_cancel(at, attempt) else {
             return;
         };
-        let peer = self.peer(intent, Some(task));
+        let peer = self.peer(at, intent, Some(task));
         let task_id = task.task_id.clone();
         let step = self.step_id(at);
         let to = self.report_to.clone();
@@ -200,6 +203,7 @@ impl Driver {
                 let step = self.step_id(at);
                 self.take(Report::of(Input::Woken { step, attempt }));
             }
+            Slot::StepDeadline(at) => self.remind_of_step(at),
             Slot::Deadline => self.remind_of_deadline(),
         }
     }
@@ -218,6 +222,23 @@ impl Driver {
         if let Some(deadline) = self.run.deadline() {
             self.remind(Slot::Deadline, deadline, || Input::TimedOut { at: Timestamp::now() });
         }
+    }
+
+    fn remind_of_step(&mut self, at: StepIndex) {
+        let Some(deadline) = self.run.step_deadline(at) else {
+            return;
+        };
+        let length = self.run.shape_of(at).deadline.unwrap_or_default();
+        let reporter = self.reporter(at, self.run.at(at).attempts);
+        let to = self.report_to.clone();
+        self.flights.start(Slot::StepDeadline(at), async move {
+            tokio::time::sleep(until(deadline)).await;
+            match reporter.overdue(length) {
+                // A driver that is gone has no use for it.
+                Ok(report) => drop(to.send(report).await),
+                Err(error) => tracing::error!(%error, "a report cannot be written"),
+            }
+        });
     }
 
     fn step_id(&self, at: StepIndex) -> crate::run::StepId {
@@ -261,6 +282,7 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
         Phase::Waiting
         | Phase::Ready
         | Phase::Rendering
+        | Phase::Unknown { .. }
         | Phase::Paused { task: None, .. }
         | Phase::Answered(..)
         | Phase::BackingOff { .. }

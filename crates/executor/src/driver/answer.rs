@@ -13,13 +13,18 @@ use crate::{
     id::{Purpose, message_id},
     once,
     report::{Report, body_of},
-    run::{Flight, Input, Intent, Phase, RemoteTask, StepId, StepIndex},
+    run::{Flight, Input, Intent, Phase, RemoteTask, RunEvent, StepId, StepIndex},
 };
 
 /// Somebody who waits until an answer is durable.
 pub(super) struct Waiting {
     pub(super) step: StepId,
     pub(super) taken: oneshot::Sender<Result<StepId, ReplyError>>,
+}
+
+/// Whether an event is that somebody has answered.
+fn is_answer(event: &RunEvent) -> bool {
+    matches!(event, RunEvent::AttemptAnswered { .. } | RunEvent::OutcomeChosen { .. })
 }
 
 /// Who asks, and where an answer goes.
@@ -51,20 +56,15 @@ impl Driver {
             kept = Some(once.put_alone(account, &self.id)?);
         }
         let prepared = match self.addressed(step) {
-            Ok(at) => match self.back(at) {
-                Some(back) => back.map(|report| (at, report)),
-                None => match self.asking(at, &message).await? {
-                    Some(asking) => self.answer_report(at, asking, message).map(|it| (at, it)),
-                    None => Err(ReplyError::NotPaused),
-                },
-            },
+            Ok(at) => self.answer_at(at, message).await?.map(|report| (at, report)),
             Err(refused) => Err(refused),
         };
         match prepared {
             Ok((at, report)) => {
                 let step = self.run.at(at).id.clone();
+                let before = self.draft.events.len();
                 self.take(report);
-                if self.run.halt().is_some() {
+                if !self.draft.events[before..].iter().any(is_answer) {
                     // The run may not send it any more. Whoever asked may be gone.
                     drop(taken.send(Err(ReplyError::NotPaused)));
                     return Ok(());
@@ -119,6 +119,24 @@ impl Driver {
             }
             _ => None,
         }
+    }
+
+    /// What an answer comes to: a Message, or a decision about one that may have been received.
+    async fn answer_at(
+        &self,
+        at: StepIndex,
+        said: Message,
+    ) -> Result<Result<Report, ReplyError>, ExecutorError> {
+        if let Phase::Unknown { flight, .. } = &self.run.at(at).phase {
+            return Ok(self.resolution(at, flight, &said));
+        }
+        if let Some(back) = self.back(at) {
+            return Ok(back);
+        }
+        Ok(match self.asking(at, &said).await? {
+            Some(asking) => self.answer_report(at, asking, said),
+            None => Err(ReplyError::NotPaused),
+        })
     }
 
     /// Who asks, and what an answer goes on from: the Task, or the context of a direct Message.

@@ -4,15 +4,18 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use planner::Selector;
-use registry::{Ended, Noted};
+use registry::{CardDigest, Ended, Noted};
 
-use super::Driver;
+use super::{Driver, serving::serving};
 use crate::run::{Input, Intent, RunEvent, StepId, StepIndex};
 
 /// An attempt as it was before a report.
 pub(super) struct Flown {
-    at: StepIndex,
     intent: Arc<Intent>,
+    /// The card that the agent was planned with.
+    card: CardDigest,
+    /// The skill that the step asks it for.
+    skill: Option<String>,
     started_at: Timestamp,
     paused: SignedDuration,
     /// Whether the report is of a failure on this side.
@@ -25,26 +28,26 @@ impl Driver {
         let flight = self.run.at(at).flight().filter(|_| self.shared.are_outcomes_noted())?;
         let (started_at, paused) = (flight.started_at, flight.paused);
         let is_ours = matches!(input, Input::Failed { failure, .. } if failure.is_ours);
-        Some(Flown { at, intent: Arc::clone(&flight.intent), started_at, paused, is_ours })
+        // A step without an agent has no attempts.
+        let card = serving(&self.plan, &self.run, at)?.digest;
+        let skill = self.skill(at);
+        let intent = Arc::clone(&flight.intent);
+        Some(Flown { intent, card, skill, started_at, paused, is_ours })
     }
 
     /// Drafts what is kept of an attempt that ended.
     pub(super) fn note_outcomes(&mut self, flown: Option<&Flown>, events: &[RunEvent]) {
         let (Some(flown), Some(outcomes)) = (flown, &self.shared.outcomes) else { return };
-        // A step without an agent has no attempts.
-        let Some(binding) = &self.plan.bindings[self.run.planned(flown.at).position()] else {
-            return;
-        };
         for event in events {
             let Some((step, at, error)) = outcome(event) else { continue };
             let took = at.duration_since(flown.started_at) - flown.paused;
             let ended = Ended {
                 agent: flown.intent.agent.clone(),
                 interface: flown.intent.interface.clone(),
-                card: binding.digest,
+                card: flown.card,
                 run: self.id.to_string(),
                 step: step.to_string(),
-                skill: self.skill(step),
+                skill: flown.skill.clone(),
                 at,
                 took: Duration::try_from(took).unwrap_or_default(),
                 error,
@@ -64,10 +67,14 @@ impl Driver {
         }
     }
 
-    /// The skill that a step asks for.
-    fn skill(&self, step: &StepId) -> Option<String> {
-        let at = self.run.planned(self.run.find(step)?);
-        match &self.plan.workflow.steps[at.position()].selector {
+    /// The skill that a step asks its present agent for.
+    fn skill(&self, at: StepIndex) -> Option<String> {
+        let of_file = &self.plan.workflow.steps[self.run.planned(at).position()];
+        let selector = match (self.run.at(at).candidate as usize).checked_sub(1) {
+            None => of_file.selector.as_ref(),
+            Some(before) => of_file.fallback.get(before).map(|it| &it.selector),
+        };
+        match selector {
             Some(Selector::Match(asked)) => asked.skill.clone(),
             Some(Selector::Url(_) | Selector::SameAs(_)) | None => None,
         }

@@ -4,9 +4,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use planner::{Binding, Plan};
 
-use super::Driver;
+use super::{Driver, serving::serving};
 use crate::{
-    ExecutorError, RunId, interfaces, journal,
+    ExecutorError, RunId, journal,
     run::{Run, RunEvent, Shape},
     runs,
 };
@@ -52,8 +52,7 @@ impl Driver {
         let mut run = Run::new(Arc::new(Shape::of(&plan)));
         events.iter().for_each(|event| run.apply(event));
         let steps = run.indices().filter(|at| {
-            let other = plan.bindings.get(run.planned(*at).position()).and_then(Option::as_ref);
-            other.is_some_and(|other| interfaces::are_of_one_agent(binding, other))
+            serving(&plan, &run, *at).is_some_and(|other| binding.is_same_agent(other))
         });
         let tasks = steps.filter_map(|at| run.at(at).task.as_ref());
         Ok(tasks.map(|task| task.task_id.clone()).collect())

@@ -1,6 +1,6 @@
 //! A relay: what its agent is told is what the client said, and its Task is shown as the agent's is.
 
-use planner::Binding;
+use planner::{Binding, StepEffect};
 use protocol::{
     auth::Keyring,
     client::Peer,
@@ -42,13 +42,18 @@ impl Driver {
         Ok(Message { reference_task_ids, ..relayed(parts, &said) })
     }
 
-    /// The agent of an attempt, called with the extensions that the client of a relay has asked for.
+    /// The agent of a step's attempt, called with the extensions that the client of a relay has asked for.
     pub(super) fn peer(
         &self,
+        at: StepIndex,
         intent: &Intent,
         task: Option<&RemoteTask>,
     ) -> Result<(Peer, Option<Keyring>), Uncallable> {
         let (peer, keyring) = self.shared.peer(intent, task, &self.caller)?;
+        let peer = match self.run.shape_of(at).effect {
+            StepEffect::Idempotent => peer.sending_anywhere(),
+            StepEffect::AtLeastOnce | StepEffect::AtMostOnce => peer,
+        };
         let asked = self.run.header().into_iter().flat_map(|header| &header.extensions);
         let theirs: Vec<&str> =
             asked.map(String::as_str).filter(|uri| !OURS.contains(uri)).collect();

@@ -14,14 +14,17 @@ use protocol::{
 use serde_json::{Map, Value};
 use store::Write;
 
-use super::Driver;
+use super::{Driver, serving::serving};
 use crate::{
     ExecutorError,
     callback::{Callback, Callbacks},
     id::{Purpose, message_id},
     report::{Report, body_of, clip},
-    run::{Input, Intent, Items, Rendered, StepId, StepIndex},
+    run::{Input, Intent, Rendered, StepId, StepIndex},
 };
+
+/// The most steps that are looked at for Tasks to refer to.
+const MAX_LOOKED_AT: usize = 4_096;
 
 impl Driver {
     /// Evaluates what a step does when its turn comes (before the first attempt), and its message.
@@ -38,7 +41,7 @@ impl Driver {
         }
         scope.item = self.item(at).await?;
         scope.this = self.round_before(at).await?;
-        let Some(binding) = &plan.bindings[planned] else {
+        let Some(binding) = serving(&plan, &self.run, at) else {
             return self.computed(at, planner::evaluate_set(&plan.workflow, planned, &scope));
         };
         let built = planner::render_message(&plan.workflow, planned, &scope).and_then(|parts| {
@@ -226,26 +229,20 @@ impl Driver {
         if let Some(task) = self.run.at(at).round.as_ref().and_then(|round| round.task.as_ref()) {
             return vec![task.task_id.clone()];
         }
+        let Some(agent) = serving(&self.plan, &self.run, at) else { return Vec::new() };
         let mut ids = Vec::new();
-        let mut open: Vec<usize> = self.plan.references[self.run.planned(at).position()].clone();
+        let mut open = self.referable(self.run.planned(at));
         let mut seen = std::collections::BTreeSet::new();
         while let Some(position) = open.pop() {
-            if !seen.insert(position) {
+            if seen.len() == MAX_LOOKED_AT || !seen.insert(position) {
                 continue;
             }
-            let step = self.run.at(index(position));
-            let items = step.items.iter().flat_map(Items::indices).map(|item| self.run.at(item));
-            let tasks = step.task.iter().chain(items.filter_map(|item| item.task.as_ref()));
-            let before = ids.len();
-            ids.extend(
-                tasks
-                    .take(MAX_REFERENCES)
-                    .enumerate()
-                    .map(|(nth, it)| (position, nth, it.task_id.clone())),
-            );
-            if ids.len() == before {
-                open.extend(&self.plan.references[position]);
+            let tasks = self.tasks_with(agent, index(position));
+            if tasks.is_empty() {
+                open.extend(self.referable(index(position)));
             }
+            let tasks = tasks.into_iter().take(MAX_REFERENCES).enumerate();
+            ids.extend(tasks.map(|(nth, id)| (position, nth, id)));
         }
         ids.sort();
         ids.into_iter().map(|(_, _, id)| id).take(MAX_REFERENCES).collect()

@@ -115,6 +115,7 @@ fn failed(id: &str, class: ErrorClass, result: Body) -> Report {
     let failure = Failure {
         error: StepError { step: id.to_owned(), class, message: "no luck".to_owned(), attempt: 1 },
         result,
+        is_untaken: false,
         remote_ended: true,
         wait: Wait::default(),
         refusal: None,

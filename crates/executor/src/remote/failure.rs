@@ -19,8 +19,23 @@ pub(super) fn refusal(error: &ClientError) -> Defeat {
     Defeat {
         may_be_about_context: may_be_about_context(error),
         is_about_callback: is_about_callback(error),
+        is_untaken: is_untaken(error),
         ..defeat(error)
     }
+}
+
+/// Whether the agent has certainly not acted on a Message. One that answers that it cannot answer now, or what is no
+/// answer at all, may stand behind a proxy that has passed the Message on.
+fn is_untaken(error: &ClientError) -> bool {
+    let is_refused = matches!(
+        error.class,
+        FailureClass::Invalid
+            | FailureClass::Unauthorized
+            | FailureClass::Unsupported
+            | FailureClass::RateLimited
+            | FailureClass::NotFound
+    );
+    error.is_untaken() || (error.delivery == Delivery::Answered && is_refused)
 }
 
 /// Agents whose card promises notifications may still not send them, or not to every place; what they say then names

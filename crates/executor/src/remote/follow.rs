@@ -101,6 +101,8 @@ pub(crate) struct Defeat {
     pub(crate) message: String,
     /// Whether the remote Task is known to be over.
     pub(crate) remote_ended: bool,
+    /// Whether the agent has certainly not acted on the Message.
+    pub(crate) is_untaken: bool,
     /// How long the agent asks to be left alone.
     pub(crate) retry_after: Option<std::time::Duration>,
     /// Whether the agent answered the Message itself in a way that may mean our contextId.
@@ -119,6 +121,7 @@ impl Defeat {
             class,
             message,
             remote_ended: false,
+            is_untaken: false,
             retry_after: None,
             may_be_about_context: false,
             refusal: None,

@@ -9,7 +9,7 @@ use protocol::{
 };
 use store::MAX_VALUE_BYTES;
 
-use crate::run::{RemoteTask, StepId, StepIndex};
+use crate::run::{RemoteTask, StepId};
 
 /// The artifacts of one attempt on their way to those who follow the run.
 ///
@@ -50,11 +50,11 @@ enum Difference {
 }
 
 impl Passing {
-    /// Prepares an attempt of which something has gone on before; `None` when nothing passes through. `at` is the
-    /// step of the plan, `step` the one that the attempt is of: itself, or an item.
+    /// Prepares an attempt of which something has gone on before; `None` when nothing passes through. `step`
+    /// is the step of the plan that the attempt is of, or an item of one.
     pub(crate) fn new(
         plan: &Arc<Plan>,
-        at: StepIndex,
+        agent: &str,
         step: StepId,
         through: &PassThrough,
         accepts: &[String],
@@ -64,10 +64,7 @@ impl Passing {
             plan: Arc::clone(plan),
             step,
             through: through.clone(),
-            agent: plan.bindings[at.position()]
-                .as_ref()
-                .map(|binding| binding.agent.clone())
-                .unwrap_or_default(),
+            agent: agent.to_owned(),
             has_begun: passed.is_some(),
             is_unchanged: false,
             passed: passed.cloned().unwrap_or_default(),

@@ -9,7 +9,10 @@ use protocol::{
 };
 
 use super::*;
-use crate::remote::{Errand, Finished};
+use crate::{
+    remote::{Errand, Finished},
+    run::Limit,
+};
 
 fn attempt(message: Message) -> (Attempt, mpsc::Receiver<Report>) {
     let (to, reports) = mpsc::channel(QUEUE);
@@ -48,7 +51,7 @@ fn attempt(message: Message) -> (Attempt, mpsc::Receiver<Report>) {
         message: Arc::new(message),
         errand: Errand::Send,
         deadline: Some(Timestamp::MAX),
-        timeout: Duration::from_secs(1),
+        limit: Limit { at: Timestamp::MAX, field: "timeout", length: Duration::from_secs(1) },
         limits,
         interfaces: Arc::default(),
         relays: false,
@@ -169,7 +172,7 @@ fn a_long_error_is_cut_between_characters() {
 
 #[test]
 fn jitter_is_drawn_from_zero_to_one() {
-    let draws: Vec<f64> = (0..1_000).map(|_| draw()).collect();
+    let draws: Vec<f64> = (0..1_000).map(|_| failing::draw()).collect();
     assert!(draws.iter().all(|drawn| (0.0..1.0).contains(drawn)));
     assert!(draws.iter().any(|drawn| *drawn < 0.2) && draws.iter().any(|drawn| *drawn > 0.8));
 }

@@ -1,14 +1,11 @@
 //! How an event changes the state. Infallible; live decisions and replay share it.
 
-use std::sync::Arc;
-
-use jiff::{SignedDuration, Timestamp};
-use planner::{ErrorClass, StepError};
-use protocol::v1::TaskState;
+use jiff::Timestamp;
+use planner::{ErrorClass, StepError, StepState};
 
 use super::{
-    Effect, Effects, Flight, Header, Intent, Next, Orphan, Outcome, Phase, RemoteTask, Reuse,
-    Round, Run, RunError, RunEvent, Settled, StepId, StepIndex,
+    Effect, Effects, Header, Outcome, Phase, Reuse, Round, Run, RunError, RunEvent, Settled,
+    StepId, StepIndex,
 };
 use crate::body::Body;
 
@@ -25,12 +22,51 @@ impl Run {
 
     fn apply_change(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::RunDeferred { at, .. }
-            | RunEvent::RunRejected { at, .. }
-            | RunEvent::RunResumed { at } => self.pass(*at),
+            RunEvent::RunDeferred { at, .. } | RunEvent::RunRejected { at, .. } => self.pass(*at),
+            RunEvent::RunResumed { at } => {
+                self.pass(*at);
+                self.doubt_all();
+            }
             RunEvent::RunStarted { at, header } => self.start(*at, header),
             RunEvent::RunQueued { at, header } => self.queue(*at, header),
             RunEvent::RunAdmitted { at } => self.begin(*at),
+            RunEvent::StepSkipped { .. }
+            | RunEvent::StepCanceled { .. }
+            | RunEvent::StepExpanded { .. }
+            | RunEvent::StepGathered { .. }
+            | RunEvent::StepCompleted { .. }
+            | RunEvent::StepComputed { .. }
+            | RunEvent::StepReused { .. }
+            | RunEvent::StepFailed { .. } => self.apply_to_step(event),
+            RunEvent::AttemptStarted { .. }
+            | RunEvent::ContextRefused { .. }
+            | RunEvent::CallbackRefused { .. }
+            | RunEvent::AttemptBound { .. }
+            | RunEvent::ArtifactChunked { .. }
+            | RunEvent::AttemptReported { .. }
+            | RunEvent::AttemptPaused { .. }
+            | RunEvent::AttemptUnpaused { .. }
+            | RunEvent::AttemptAnswered { .. }
+            | RunEvent::OutcomeUnknown { .. }
+            | RunEvent::OutcomeChosen { .. }
+            | RunEvent::AnswerDelivered { .. }
+            | RunEvent::AnswerRefused { .. }
+            | RunEvent::AttemptFailed { .. }
+            | RunEvent::AttemptCanceled { .. } => self.apply_to_attempt(event),
+            RunEvent::RoundEnded { step, round, at, task, result, next, .. } => {
+                let ended = Round { number: *round, result: result.clone(), task: task.clone() };
+                self.end_round(step, *at, ended, next);
+            }
+            RunEvent::CancelRequested { at } => self.halt_for(*at, Outcome::Canceled),
+            RunEvent::RunTimedOut { at } => self.fail(*at, self.timed_out()),
+            RunEvent::BudgetSpent { at, step } => self.fail(*at, self.overspent(step)),
+            RunEvent::RunFinished { at, outcome } => self.finish(*at, outcome),
+        }
+    }
+
+    /// What an event does to a step as a whole.
+    fn apply_to_step(&mut self, event: &RunEvent) {
+        match event {
             RunEvent::StepSkipped { step, at, reason } => {
                 self.settle(step, *at, Settled::Skipped(reason.clone()));
             }
@@ -41,40 +77,9 @@ impl Run {
             RunEvent::StepGathered { step, at, failed } => {
                 self.settle(step, *at, Settled::Gathered { failed: *failed });
             }
-            RunEvent::AttemptStarted { step, attempt, at, intent } => {
-                self.start_attempt(step, *attempt, *at, intent);
-            }
-            RunEvent::ContextRefused { step, intent, .. }
-            | RunEvent::CallbackRefused { step, intent, .. } => self.replace_intent(step, intent),
-            RunEvent::AttemptBound { step, task, .. } => self.bind(step, task),
-            // Nothing is done otherwise for it.
-            RunEvent::ArtifactChunked { .. } => (),
-            RunEvent::AttemptReported { at, state, .. } => self.report(*at, *state),
-            RunEvent::AttemptPaused { step, at, task, pause, .. } => {
-                self.pause(step, *at, task.as_ref(), pause);
-            }
-            RunEvent::AttemptUnpaused { step, at, .. } => self.unpause(step, *at),
-            RunEvent::AttemptAnswered { step, at, turn, intent, .. } => {
-                self.answer(step, *at, *turn, intent);
-            }
-            RunEvent::AnswerDelivered { step, .. } => self.delivered(step),
-            RunEvent::AnswerRefused { step, at, .. } => self.reopen(step, *at),
-            RunEvent::AttemptFailed { step, attempt, at, error, next, remote_ended, .. } => {
-                self.leave_remote(step, *attempt, *at, *remote_ended);
-                self.fail_attempt(step, *attempt, *at, error, next);
-            }
             RunEvent::StepCompleted { step, at, task, result, .. } => {
                 self.note_task(step, task.as_ref());
                 self.settle(step, *at, Settled::Completed(result.clone()));
-            }
-            RunEvent::RoundEnded { step, attempt, round, at, task, result, next } => {
-                let ended = Round {
-                    number: *round,
-                    attempts: *attempt,
-                    result: result.clone(),
-                    task: task.clone(),
-                };
-                self.end_round(step, *at, ended, next);
             }
             RunEvent::StepComputed { step, at, result } => {
                 self.settle(step, *at, Settled::Completed(result.clone()));
@@ -83,15 +88,11 @@ impl Run {
                 self.reuse(step, *at, result, from);
             }
             RunEvent::StepFailed { step, at, result, error } => {
+                self.leave_remote(step, error.attempt, *at, false);
                 self.settle(step, *at, Settled::Failed(result.clone(), error.clone()));
             }
-            RunEvent::CancelRequested { at } => self.halt_for(*at, Outcome::Canceled),
-            RunEvent::RunTimedOut { at } => self.fail(*at, self.timed_out()),
-            RunEvent::BudgetSpent { at, step } => self.fail(*at, self.overspent(step)),
-            RunEvent::AttemptCanceled { step, attempt, at, .. } => {
-                self.forget_remote(step, *attempt, *at);
-            }
-            RunEvent::RunFinished { at, outcome } => self.finish(*at, outcome),
+            // All others are not about one.
+            _ => (),
         }
     }
 
@@ -103,11 +104,6 @@ impl Run {
             found.reused = Some(Box::new(from.clone()));
         }
         self.settle(step, at, Settled::Completed(result.clone()));
-    }
-
-    fn report(&mut self, at: Timestamp, state: TaskState) {
-        self.pass(at);
-        self.reported = Some(state);
     }
 
     fn start(&mut self, at: Timestamp, header: &Header) {
@@ -144,19 +140,25 @@ impl Run {
         let after = phase.effects(at);
         let is_ready = matches!(phase, Phase::Ready | Phase::Answered(..));
         let is_expanded = phase == Phase::Items;
-        let was_paused = matches!(step.phase, Phase::Paused { .. });
-        let is_paused = matches!(phase, Phase::Paused { .. });
-        let is_between_attempts = step.attempts > 0 && !matches!(phase, Phase::Settled(_));
+        let was_paused = step.state() == StepState::Paused;
+        let has_begun = step.attempts > 0 && !matches!(phase, Phase::Settled(_));
         step.phase = phase;
+        let is_paused = step.state() == StepState::Paused;
+        let is_between_attempts = step.is_between_attempts();
         let has_slot = step.holds_slot();
         self.slots_taken = self.slots_taken + usize::from(has_slot) - usize::from(had_slot);
-        set_member(&mut self.active, at, has_slot || is_between_attempts);
+        self.to_doubt.remove(&at);
+        set_member(&mut self.active, at, has_slot || has_begun);
         set_member(&mut self.ready, at, is_ready);
         set_member(&mut self.expanded, at, is_expanded);
         if was_paused != is_paused {
             self.note_pause(at, is_paused);
         }
         exchange(&mut self.effects, before, after);
+        match is_between_attempts && self.shape_of(at).deadline.is_some() {
+            true => self.effects.add(Effect::StepDeadline(at)),
+            false => self.effects.remove(Effect::StepDeadline(at)),
+        }
     }
 
     pub(super) fn pass(&mut self, at: Timestamp) {
@@ -168,117 +170,6 @@ impl Run {
             if self.at(at).open == 0 {
                 self.set_phase(at, Phase::Ready);
             }
-        }
-    }
-
-    fn start_attempt(&mut self, step: &StepId, attempt: u32, at: Timestamp, intent: &Arc<Intent>) {
-        self.pass(at);
-        let Some(index) = self.find(step) else {
-            return;
-        };
-        self.calls += 1;
-        let found = &mut self.steps[index.position()];
-        found.attempts = attempt;
-        found.started_at.get_or_insert(at);
-        found.agent = Some(intent.agent.clone());
-        let flight = Flight {
-            attempt,
-            started_at: at,
-            intent: Arc::clone(intent),
-            turn: 0,
-            asked: None,
-            paused: SignedDuration::ZERO,
-        };
-        self.set_phase(index, Phase::Sending(flight));
-    }
-
-    fn replace_intent(&mut self, step: &StepId, intent: &Arc<Intent>) {
-        let Some(index) = self.find(step) else {
-            return;
-        };
-        if let Phase::Sending(flight) | Phase::Canceling { flight, .. } =
-            &mut self.steps[index.position()].phase
-        {
-            flight.intent = Arc::clone(intent);
-            self.calls += 1;
-            self.effects.renew(Effect::Send(index, flight.attempt));
-        }
-    }
-
-    fn bind(&mut self, step: &StepId, task: &RemoteTask) {
-        let Some(index) = self.find(step) else {
-            return;
-        };
-        self.steps[index.position()].task = Some(task.clone());
-        let phase = match self.at(index).phase.clone() {
-            Phase::Sending(flight) => Phase::Watching(flight, task.clone()),
-            Phase::Canceling { flight, since, .. } => {
-                Phase::Canceling { flight, since, task: Some(task.clone()) }
-            }
-            other => other,
-        };
-        self.set_phase(index, phase);
-    }
-
-    pub(super) fn note_task(&mut self, step: &StepId, task: Option<&RemoteTask>) {
-        if let (Some(index), Some(task)) = (self.find(step), task) {
-            self.steps[index.position()].task = Some(task.clone());
-        }
-    }
-
-    /// Keeps a remote Task that goes on without us, so that it is told to stop.
-    fn leave_remote(&mut self, step: &StepId, attempt: u32, at: Timestamp, remote_ended: bool) {
-        let Some(index) = self.find(step) else {
-            return;
-        };
-        let bound = match &self.at(index).phase {
-            Phase::Watching(flight, task)
-            | Phase::Answering(flight, task)
-            | Phase::Answered(flight, task)
-            | Phase::Paused { flight, task: Some(task), .. } => Some((flight, task)),
-            _ => None,
-        };
-        if let Some((flight, task)) = bound
-            && !remote_ended
-        {
-            let orphan =
-                Orphan { intent: Arc::clone(&flight.intent), task: task.clone(), since: at };
-            self.orphans.insert((index, attempt), orphan);
-            self.effects.add(Effect::Cancel(index, attempt));
-        }
-    }
-
-    fn fail_attempt(
-        &mut self,
-        step: &StepId,
-        attempt: u32,
-        at: Timestamp,
-        error: &StepError,
-        next: &Next,
-    ) {
-        match next {
-            Next::GiveUp { result } => {
-                self.settle(step, at, Settled::Failed(result.clone(), error.clone()));
-            }
-            Next::Retry { at: until } => {
-                self.pass(at);
-                if let Some(index) = self.find(step) {
-                    let until = *until;
-                    self.set_phase(index, Phase::BackingOff { attempt, until });
-                }
-            }
-        }
-    }
-
-    fn forget_remote(&mut self, step: &StepId, attempt: u32, at: Timestamp) {
-        let Some(index) = self.find(step) else {
-            return;
-        };
-        if self.orphans.remove(&(index, attempt)).is_some() {
-            self.pass(at);
-            self.effects.remove(Effect::Cancel(index, attempt));
-        } else {
-            self.settle(step, at, Settled::Canceled);
         }
     }
 
@@ -307,12 +198,16 @@ impl Run {
             Phase::Sending(flight) => self.set_phase(index, canceling(flight, None)),
             Phase::Watching(flight, task)
             | Phase::Paused { flight, task: Some(task), .. }
+            | Phase::Unknown { flight, task: Some(task), .. }
             | Phase::Answered(flight, task)
             | Phase::Answering(flight, task) => {
                 self.set_phase(index, canceling(flight, Some(task)));
             }
-            // Nothing is under way at an agent that has asked, or cannot be called.
-            Phase::Paused { task: None, .. } => self.end_step(index, since, Settled::Canceled),
+            // Nothing is under way at an agent that has asked without a Task or cannot be called, and nobody knows what to cancel at one that
+            // may have received a Message.
+            Phase::Paused { task: None, .. } | Phase::Unknown { task: None, .. } => {
+                self.end_step(index, since, Settled::Canceled);
+            }
             Phase::BackingOff { .. } | Phase::Ready | Phase::Rendering
                 if self.at(index).attempts > 0 =>
             {

@@ -19,10 +19,35 @@ pub enum Next {
         /// When it may start.
         at: Timestamp,
     },
+    /// Another agent is tried.
+    FallBack {
+        /// Which of the step's fallbacks, counted from 1.
+        to: u32,
+    },
     /// The step has failed for good.
     GiveUp {
         /// A [`planner::StepResult`] that holds the error.
         result: Body,
+    },
+}
+
+/// What somebody has said is to be done about a Message of which nobody knows whether its agent has received it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Chosen {
+    /// It is sent once more.
+    Resend,
+    /// The attempt has failed.
+    Failed {
+        /// As what.
+        error: StepError,
+        /// What follows.
+        next: Next,
+    },
+    /// The agent has made this Task of it.
+    Bound {
+        /// Where to find it.
+        task: RemoteTask,
     },
 }
 
@@ -148,7 +173,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// What an agent waits for.
+/// What a step waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pause {
     /// An answer, or authorization.
@@ -162,15 +187,21 @@ pub struct Pause {
     /// Whether it is we who ask, before the agent can be called: for a caller who brings a token again.
     #[serde(default, skip_serializing_if = "is_false")]
     pub awaits_caller: bool,
+    /// Our own words, where it is not the agent that asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// Why its direct Message is taken for a question: it is not what the step expects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mismatch: Option<String>,
 }
 
 impl Pause {
-    /// What the agent says, as text; `None` when it says nothing or too much to stand in the journal itself.
+    /// What is asked, as text; `None` when the agent says nothing or too much to stand in the journal itself.
     #[must_use]
     pub fn text(&self) -> Option<String> {
+        if self.why.is_some() {
+            return self.why.clone();
+        }
         let Body::Inline(json) = self.question.as_ref()? else {
             return None;
         };
@@ -179,7 +210,7 @@ impl Pause {
     }
 }
 
-/// The two interrupted states of A2A (§4.1.3).
+/// The two interrupted states of A2A (§4.1.3), and a question of our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseKind {
@@ -187,6 +218,8 @@ pub enum PauseKind {
     Input,
     /// AUTH_REQUIRED: somebody has to authorize the agent elsewhere; it may go on without a word to us.
     Auth,
+    /// Nobody knows whether the agent has received a Message that it must not get twice.
+    Outcome,
 }
 
 /// Where a result was made that a step takes over.

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use planner::StepError;
 
 use super::{
-    Effect, Failure, Input, Next, Outcome, Phase, RemoteTask, Rendered, Run, RunError, RunEvent,
-    SkipReason, StepId, StepIndex, after,
+    Effect, Input, Outcome, Phase, RemoteTask, Rendered, Run, RunError, RunEvent, SkipReason,
+    StepId, StepIndex,
 };
 use crate::body::Body;
 
@@ -13,16 +13,6 @@ impl Run {
     /// The one event that an input causes; `None` for what is stale, repeated or changes nothing.
     pub(super) fn decide(&mut self, input: Input) -> Option<RunEvent> {
         match input {
-            Input::Start { at, header } => {
-                self.header.is_none().then_some(RunEvent::RunStarted { at, header })
-            }
-            Input::Queue { at, header } => {
-                self.header.is_none().then_some(RunEvent::RunQueued { at, header })
-            }
-            Input::Admitted { at } => {
-                (self.is_queued() && self.halt.is_none()).then_some(RunEvent::RunAdmitted { at })
-            }
-            Input::Resumed { at } => self.header.as_ref().map(|_| RunEvent::RunResumed { at }),
             Input::Rendered { step, at, rendered } => self.decide_rendered(step, at, rendered),
             Input::Bound { step, attempt, task } => self
                 .is_unbound(&step, attempt)
@@ -39,6 +29,12 @@ impl Run {
             Input::Unpaused { step, attempt, at } => self.decide_unpaused(step, attempt, at),
             Input::Answered { step, attempt, at, turn, intent, said } => {
                 self.decide_answered(step, attempt, at, turn, intent, said)
+            }
+            Input::Resolved { step, attempt, at, resolution, said } => {
+                self.decide_resolved(step, attempt, at, *resolution, said)
+            }
+            Input::Overdue { step, at, error, result } => {
+                self.decide_overdue(step, at, error, result)
             }
             Input::Delivered { step, attempt, turn } => self.decide_delivered(step, attempt, turn),
             Input::AnswerRefused { step, attempt, at, turn, refusal } => {
@@ -65,17 +61,45 @@ impl Run {
             Input::CancelSettled { step, attempt, at, confirmed } => self
                 .is_being_canceled(&step, attempt)
                 .then_some(RunEvent::AttemptCanceled { step, attempt, at, confirmed }),
+            Input::Start { .. }
+            | Input::Queue { .. }
+            | Input::Admitted { .. }
+            | Input::Resumed { .. }
+            | Input::Concluded { .. }
+            | Input::CancelRequested { .. }
+            | Input::TimedOut { .. } => self.decide_of_run(input),
+        }
+    }
+
+    /// The same for what concerns the run as a whole.
+    fn decide_of_run(&self, input: Input) -> Option<RunEvent> {
+        match input {
+            Input::Start { at, header } => {
+                self.header.is_none().then_some(RunEvent::RunStarted { at, header })
+            }
+            Input::Queue { at, header } => {
+                self.header.is_none().then_some(RunEvent::RunQueued { at, header })
+            }
+            Input::Admitted { at } => {
+                (self.is_queued() && self.halt.is_none()).then_some(RunEvent::RunAdmitted { at })
+            }
+            Input::Resumed { at } => self.header.as_ref().map(|_| RunEvent::RunResumed { at }),
             Input::Concluded { at, outputs } => self.decide_concluded(at, outputs),
             Input::CancelRequested { at } => {
                 self.may_halt().then_some(RunEvent::CancelRequested { at })
             }
             Input::TimedOut { at } => (self.may_halt() && self.started_at.is_some())
                 .then_some(RunEvent::RunTimedOut { at }),
+            // It concerns a step.
+            _ => None,
         }
     }
 
     /// Emits what the new state calls for without further input: skips, the verdict, and free slots.
     pub(super) fn follow_up(&mut self, events: &mut Vec<RunEvent>) {
+        while let Some(event) = self.doubt_next() {
+            self.record(event, events);
+        }
         while self.halt.is_none()
             && let Some(event) = self.next_end()
         {
@@ -159,38 +183,6 @@ impl Run {
                 RunEvent::AttemptCanceled { step, attempt, at, confirmed: true }
             }
             _ => RunEvent::StepCompleted { step, attempt, at, task, result },
-        })
-    }
-
-    fn decide_failed(
-        &self,
-        step: StepId,
-        attempt: u32,
-        at: Timestamp,
-        failure: Failure,
-    ) -> Option<RunEvent> {
-        let index = self.find(&step)?;
-        let found = self.at(index);
-        if !found.is_current(attempt) {
-            return None;
-        }
-        if let Phase::Canceling { task, .. } = &found.phase {
-            let confirmed = failure.remote_ended || task.is_none();
-            return confirmed.then_some(RunEvent::AttemptCanceled { step, attempt, at, confirmed });
-        }
-        let nth = found.nth_of_round(attempt);
-        let backoff = self.shape_of(index).backoff(nth, failure.error.class, failure.wait);
-        Some(RunEvent::AttemptFailed {
-            step,
-            attempt,
-            at,
-            error: failure.error,
-            next: match backoff {
-                Some(pause) => Next::Retry { at: after(at, pause) },
-                None => Next::GiveUp { result: failure.result },
-            },
-            remote_ended: failure.remote_ended,
-            refusal: failure.refusal,
         })
     }
 

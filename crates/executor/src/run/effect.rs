@@ -23,6 +23,8 @@ pub enum Effect {
     Cancel(StepIndex, u32),
     /// Stop waiting for an un-bound attempt that is no longer wanted.
     GiveUp(StepIndex, u32),
+    /// Sleep until the step's deadline, answer with `Overdue`.
+    StepDeadline(StepIndex),
     /// Sleep until the run's timeout, answer with `TimedOut`.
     Deadline,
 }

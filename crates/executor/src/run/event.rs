@@ -11,7 +11,7 @@ use protocol::v1::TaskState;
 use serde::{Deserialize, Serialize};
 
 use super::content::{
-    Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask, Reuse,
+    Chosen, Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask, Reuse,
     SkipReason,
 };
 use super::refusal::Refusal;
@@ -218,6 +218,31 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Body>,
     },
+    /// Nobody knows whether the agent has received the Message, which it must not get twice: somebody has to decide.
+    OutcomeUnknown {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+        /// What is known, and what there is to choose from.
+        why: String,
+    },
+    /// Somebody has decided that.
+    OutcomeChosen {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+        /// What.
+        chosen: Chosen,
+        /// The Message of whoever decided, as it came: ProtoJSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Body>,
+    },
     /// The agent has the answer; it is never sent again.
     AnswerDelivered {
         /// Which step.
@@ -307,7 +332,8 @@ pub enum RunEvent {
         /// Where it comes from.
         from: Box<Reuse>,
     },
-    /// The step has failed for good without an attempt: its templates cannot be evaluated.
+    /// The step has failed for good without an attempt: its templates cannot be evaluated, or its deadline has passed
+    /// between two attempts.
     StepFailed {
         /// Which.
         step: StepId,

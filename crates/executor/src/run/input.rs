@@ -113,6 +113,30 @@ pub enum Input {
         /// The Message of whoever answered, as it came.
         said: Option<Body>,
     },
+    /// Somebody says what is to be done about a Message that may have been received.
+    Resolved {
+        /// Which step.
+        step: StepId,
+        /// Counted from 1.
+        attempt: u32,
+        /// Now.
+        at: Timestamp,
+        /// What.
+        resolution: Box<Resolution>,
+        /// The Message of whoever says so, as it came.
+        said: Option<Body>,
+    },
+    /// The deadline of a step has passed while no attempt of it was under way.
+    Overdue {
+        /// Which step.
+        step: StepId,
+        /// Now.
+        at: Timestamp,
+        /// The error.
+        error: StepError,
+        /// The [`planner::StepResult`] to keep.
+        result: Body,
+    },
     /// The agent has the answer.
     Delivered {
         /// Which step.
@@ -240,6 +264,8 @@ impl Input {
             | Self::Paused { step, .. }
             | Self::Unpaused { step, .. }
             | Self::Answered { step, .. }
+            | Self::Resolved { step, .. }
+            | Self::Overdue { step, .. }
             | Self::Delivered { step, .. }
             | Self::ContextRefused { step, .. }
             | Self::AnswerRefused { step, .. }
@@ -298,6 +324,17 @@ pub enum Rendered {
     },
 }
 
+/// What is to be done about a Message that may have been received.
+#[derive(Clone, Debug)]
+pub enum Resolution {
+    /// It is sent once more.
+    Resend,
+    /// The attempt has failed.
+    Failed(Failure),
+    /// The agent has made this Task of it.
+    Bound(RemoteTask),
+}
+
 /// A failed attempt.
 #[derive(Clone, Debug)]
 pub struct Failure {
@@ -307,6 +344,8 @@ pub struct Failure {
     pub result: Body,
     /// Whether the remote Task is known to be over.
     pub remote_ended: bool,
+    /// Whether the agent has certainly not acted on the Message.
+    pub is_untaken: bool,
     /// What the next attempt has to wait for.
     pub wait: Wait,
     /// The error that the agent of a relay answered to the Message.

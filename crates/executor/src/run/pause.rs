@@ -27,7 +27,9 @@ impl Run {
     /// Steps that wait for somebody, in plan order, with what each asks for.
     pub fn pauses(&self) -> impl Iterator<Item = (&StepId, &Pause)> {
         self.paused.iter().filter_map(|at| match &self.at(*at).phase {
-            Phase::Paused { pause, .. } => Some((&self.at(*at).id, pause)),
+            Phase::Paused { pause, .. } | Phase::Unknown { pause, .. } => {
+                Some((&self.at(*at).id, pause))
+            }
             _ => None,
         })
     }
@@ -50,6 +52,12 @@ impl Run {
         pause: Pause,
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
+        let known = match &found.phase {
+            Phase::Watching(_, task) | Phase::Paused { task: Some(task), .. } => Some(task),
+            _ => None,
+        };
+        // Whoever sent the Message, and then lost the caller, may not say which Task it has become: it waits for that.
+        let task = task.or_else(|| known.filter(|_| pause.awaits_caller).cloned());
         let is_news = match &found.phase {
             Phase::Sending(_) => true,
             // It is the Task that asks, once there is one.
@@ -61,7 +69,9 @@ impl Run {
                     None => RunEvent::AttemptCanceled { step, attempt, at, confirmed: true },
                 });
             }
-            Phase::Paused { pause: known, .. } => *known != pause,
+            Phase::Paused { pause: before, .. } => {
+                *before != pause && (task.is_some() || known.is_none())
+            }
             _ => false,
         };
         (found.is_current(attempt) && is_news).then_some(RunEvent::AttemptPaused {
@@ -160,9 +170,11 @@ impl Run {
         let Some(index) = self.find(step) else {
             return;
         };
-        let Some(flight) = self.at(index).flight().cloned() else {
+        let Some(mut flight) = self.at(index).flight().cloned() else {
             return;
         };
+        // One question in place of another.
+        flight.paused += self.end_pause(index, since);
         self.note_task(step, task);
         let attempt = flight.attempt;
         let (task, pause) = (task.cloned(), pause.clone());
@@ -171,12 +183,20 @@ impl Run {
         self.effects.renew(Effect::Watch(index, attempt));
     }
 
+    /// How long a step has been paused that is paused no more, or asks something else.
+    pub(super) fn end_pause(&mut self, index: StepIndex, at: Timestamp) -> SignedDuration {
+        match self.at(index).phase {
+            Phase::Paused { since, .. } => self.stand_still(index, since, at),
+            _ => SignedDuration::ZERO,
+        }
+    }
+
     pub(super) fn unpause(&mut self, step: &StepId, at: Timestamp) {
         self.pass(at);
         if let Some(index) = self.find(step)
             && let Phase::Paused { mut flight, task, since, .. } = self.at(index).phase.clone()
         {
-            flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
+            flight.paused += self.stand_still(index, since, at);
             let attempt = flight.attempt;
             match task {
                 Some(task) => self.set_phase(index, Phase::Watching(flight, task)),
@@ -192,7 +212,7 @@ impl Run {
             && let Phase::Paused { mut flight, task, since, pause } = self.at(index).phase.clone()
         {
             self.calls += 1;
-            flight.paused += at.duration_since(since).max(SignedDuration::ZERO);
+            flight.paused += self.stand_still(index, since, at);
             flight.asked = Some(pause);
             flight.turn = turn;
             flight.intent = Arc::clone(intent);
@@ -271,7 +291,7 @@ mod tests {
         let before = run.deadline().expect("a started run");
         assert!(!run.wanted().contains(Effect::Deadline), "nothing times out while it waits");
         let flight = run.at(at).flight().expect("an attempt").clone();
-        let timeout = run.attempt_deadline(at, &flight);
+        let timeout = run.limit(at, &flight).at;
         let intent = Arc::clone(&flight.intent);
         let now = seconds(100);
         let at_once = Input::Answered { step, attempt: 1, at: now, turn: 1, intent, said: None };
@@ -280,8 +300,31 @@ mod tests {
             panic!("a free slot takes the answer: {:?}", run.at(at).phase);
         };
         let pause = SignedDuration::from_secs(90);
-        assert_eq!(run.attempt_deadline(at, &flight).duration_since(timeout), pause);
+        assert_eq!(run.limit(at, &flight).at.duration_since(timeout), pause);
         assert_eq!(run.deadline().expect("still").duration_since(before), pause);
         assert!(run.wanted().contains(Effect::Deadline));
+    }
+
+    #[test]
+    fn a_step_that_lost_its_caller_keeps_its_task_whoever_says_so() {
+        let mut run: Run = paused_run(seconds(10));
+        let (step, asked) = run.pauses().next().expect("a paused step");
+        let (step, at) = (step.clone(), seconds(20));
+        let pause = Pause { kind: PauseKind::Auth, awaits_caller: true, ..asked.clone() };
+        let withheld = Input::Paused { step: step.clone(), attempt: 1, at, task: None, pause };
+        assert_eq!(run.step(withheld).len(), 1);
+        assert_eq!(run.step(Input::Unpaused { step, attempt: 1, at }).len(), 1);
+        let phase = &run.at(StepIndex(0)).phase;
+        assert!(matches!(phase, Phase::Watching(..)), "it is not sent again: {phase:?}");
+    }
+
+    #[test]
+    fn an_agent_with_a_task_does_not_ask_without_it() {
+        let mut run: Run = paused_run(seconds(10));
+        let (step, asked) = run.pauses().next().expect("a paused step");
+        let pause = Pause { mismatch: Some("no data".to_owned()), ..asked.clone() };
+        let (step, at) = (step.clone(), seconds(20));
+        let late = Input::Paused { step, attempt: 1, at, task: None, pause };
+        assert_eq!(run.step(late), []);
     }
 }

@@ -37,7 +37,7 @@ impl RunState {
             None => match run.pause_kind() {
                 None if run.is_relay() && is_before_work(run.reported()) => Self::Submitted,
                 None => Self::Working,
-                Some(PauseKind::Input) => Self::InputRequired,
+                Some(PauseKind::Input | PauseKind::Outcome) => Self::InputRequired,
                 Some(PauseKind::Auth) => Self::AuthRequired,
             },
             Some(Outcome::Completed(_)) => Self::Completed,

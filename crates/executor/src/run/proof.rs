@@ -1,5 +1,6 @@
 //! The proof of the core: random graphs under random schedules, the journal cut after every event.
 
+mod character;
 mod facts;
 mod oracle;
 mod world;
@@ -9,14 +10,15 @@ use std::{
     time::Duration,
 };
 
-use planner::{ErrorClass, Jitter, Join, OnError, Retry, RunIf, StepState};
+use planner::{ErrorClass, Jitter, Join, OnError, Retry, RunIf, StepEffect, StepState};
 use proptest::prelude::*;
 
+use self::character::{Character, Fate, Scenario};
 use self::facts::{bound, chunked};
-use self::world::{Character, Fate, Scenario, World};
+use self::world::World;
 use super::{
-    Effect, Input, NextRound, Outcome, Phase, Round, Run, RunEvent, Shape, Step, StepId, StepIndex,
-    StepShape,
+    Chosen, Effect, Input, Next, NextRound, Outcome, Phase, Round, Run, RunEvent, Shape, Step,
+    StepId, StepIndex, StepShape,
 };
 
 proptest! {
@@ -55,7 +57,9 @@ proptest! {
             // that goes on by itself after its authorization asks nobody for a slot.
             let canceling = |step: &&Step| matches!(step.phase, Phase::Canceling { .. });
             let told = live.steps.iter().filter(canceling).count();
-            let limit = live.shape.parallel + world.self_starters(live) + told;
+            // So does whoever decides about a Message that may have been received.
+            let resolved = if world.is_careful { live.steps.len() } else { 0 };
+            let limit = live.shape.parallel + world.self_starters(live) + told + resolved;
             assert!(live.halt.is_some() || live.slots_taken <= limit, "parallel is a limit");
             let taken = live.steps.iter().filter(|step| step.holds_slot()).count();
             assert_eq!(live.slots_taken, taken);
@@ -73,7 +77,6 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
     let mut called_off = BTreeSet::new();
     let mut finished = 0;
     let mut newest = BTreeMap::new();
-    let mut rounds = BTreeMap::new();
     for event in journal {
         match event {
             RunEvent::StepCanceled { step, .. } => {
@@ -93,16 +96,17 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
                 prop_assert_eq!(newest.get(step), Some(attempt), "of no attempt that is over");
                 prop_assert!(!settled.contains(step), "{step} is settled");
             }
-            RunEvent::RoundEnded { step, attempt, round, next, .. } => {
-                let before = rounds.insert(step, *round).unwrap_or_default();
-                prop_assert_eq!(before + 1, *round, "each round of {} once", step);
-                prop_assert_eq!(newest.get(step), Some(attempt), "of no attempt that is over");
-                let settles = matches!(next, NextRound::GiveUp { .. });
-                prop_assert!(!settles || settled.insert(step), "{step} settles once");
+            RunEvent::RoundEnded { step, next: NextRound::GiveUp { .. }, .. } => {
+                prop_assert!(settled.insert(step), "{step} settles once");
             }
             RunEvent::StepExpanded { step, .. } => {
                 prop_assert!(expanded.insert(step), "the items of {step} are known once");
             }
+            RunEvent::OutcomeChosen { step, attempt, chosen, .. } => match chosen {
+                Chosen::Resend => drop(bound.remove(&(step, *attempt))),
+                Chosen::Bound { .. } => drop(bound_by_pause.insert((step, *attempt))),
+                Chosen::Failed { .. } => (),
+            },
             RunEvent::AttemptBound { step, attempt, .. } => {
                 prop_assert!(bound.insert((step, *attempt)), "an attempt binds once");
             }
@@ -120,11 +124,36 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
         }
     }
     prop_assert_eq!(finished, 1);
+    check_turns(journal)
+}
+
+/// Each round of each agent, and each agent of a step, once and in order.
+fn check_turns(journal: &[RunEvent]) -> Result<(), TestCaseError> {
+    let (mut rounds, mut candidates) = (BTreeMap::new(), BTreeMap::new());
+    let mut newest = BTreeMap::new();
+    for event in journal {
+        match event {
+            RunEvent::AttemptStarted { step, attempt, .. } => {
+                newest.insert(step, *attempt);
+            }
+            RunEvent::RoundEnded { step, attempt, round, .. } => {
+                let before = rounds.insert(step, *round).unwrap_or_default();
+                prop_assert_eq!(before + 1, *round, "each round of {} once", step);
+                prop_assert_eq!(newest.get(step), Some(attempt), "of no attempt that is over");
+            }
+            RunEvent::AttemptFailed { step, next: Next::FallBack { to }, .. } => {
+                let before = candidates.insert(step, *to).unwrap_or_default();
+                prop_assert_eq!(before + 1, *to, "each agent of {} once", step);
+                rounds.remove(step);
+            }
+            _ => (),
+        }
+    }
     Ok(())
 }
 
 /// What a journal can tell of a run: a step whose message is being built is merely ready.
-fn durable(run: &Run) -> Vec<(Phase, u32, u32, Option<Box<Round>>)> {
+fn durable(run: &Run) -> Vec<(Phase, [u32; 4], Option<Box<Round>>)> {
     let phase = |phase: &Phase| match phase {
         Phase::Rendering => Phase::Ready,
         // Waking from a back-off is not journaled either.
@@ -132,7 +161,10 @@ fn durable(run: &Run) -> Vec<(Phase, u32, u32, Option<Box<Round>>)> {
         Phase::Answering(flight, task) => Phase::Answered(flight.clone(), task.clone()),
         other => other.clone(),
     };
-    let step = |step: &Step| (phase(&step.phase), step.open, step.attempts, step.round.clone());
+    let step = |step: &Step| {
+        let counts = [step.open, step.attempts, step.candidate, step.attempts_before];
+        (phase(&step.phase), counts, step.round.clone())
+    };
     run.steps.iter().map(step).collect()
 }
 
@@ -140,10 +172,14 @@ fn recomputed(run: &Run) -> BTreeSet<Effect> {
     let steps = run.indices().flat_map(|at| run.at(at).phase.effects(at)).flatten();
     let orphans = run.orphans.keys().map(|(at, n)| Effect::Cancel(*at, *n));
     let concludes = run.is_ready_to_conclude().then_some(Effect::Conclude);
+    let has_deadline = |at: &StepIndex| run.shape_of(*at).deadline.is_some();
+    let overdue = run.indices().filter(|at| run.at(*at).is_between_attempts());
+    let overdue = overdue.filter(has_deadline).map(Effect::StepDeadline);
     let is_going_on = run.started_at.is_some() && run.outcome.is_none();
     steps
         .chain(orphans)
         .chain(concludes)
+        .chain(overdue)
         .chain((is_going_on && run.pauses().count() == 0).then_some(Effect::Deadline))
         .collect()
 }
@@ -153,11 +189,12 @@ fn worlds() -> impl Strategy<Value = World> {
     (1usize..=12)
         .prop_flat_map(|count| {
             let steps = proptest::collection::vec(characters(), count);
-            (steps, 1usize..5, scenarios(count), any::<bool>())
+            (steps, 1usize..5, scenarios(count), any::<bool>(), any::<bool>())
         })
-        .prop_map(|(steps, parallel, scenario, is_queued)| {
+        .prop_map(|(steps, parallel, scenario, is_queued, is_careful)| {
             let world = World::new(steps, parallel, scenario);
-            if is_queued { world.queued() } else { world }
+            let world = if is_queued { world.queued() } else { world };
+            if is_careful { world.careful() } else { world }
         })
 }
 
@@ -192,6 +229,9 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => Just(Fate::WantsAuthorization),
         1 => (1u32..5).prop_map(Fate::Repeats),
         1 => (1u32..4).prop_map(Fate::NeverConverges),
+        1 => Just(Fate::FallsBack),
+        1 => Just(Fate::LosesAnswer),
+        1 => Just(Fate::IsOverdue),
         1 => Just(Fate::Fails),
         1 => Just(Fate::Computes),
         1 => Just(Fate::Reuses),
@@ -237,6 +277,10 @@ fn shape_of(dependencies: &[Vec<u32>], steps: &[Character], parallel: usize) -> 
                 on: [ErrorClass::Unavailable, ErrorClass::Timeout].into(),
             },
             timeout: Duration::from_mins(5),
+            deadline: (step.fate == Fate::IsOverdue && step.items.is_none())
+                .then_some(Duration::from_mins(10)),
+            fallbacks: 1,
+            effect: StepEffect::AtLeastOnce,
             concurrency: step.items.map_or(usize::MAX, |(_, at_once)| at_once),
         })
         .collect();
@@ -331,6 +375,17 @@ fn a_chunk_costs_the_core_nothing_and_only_the_attempt_that_goes_on_has_any() {
 pub(super) fn paused_run(since: jiff::Timestamp) -> Run {
     let world = one_step(Fate::Asks(1));
     let mut run = Run::new(world.shape());
+    for input in world.until_paused(since) {
+        run.step(input);
+    }
+    run
+}
+
+/// The same with a deadline of the step.
+pub(super) fn paused_run_with_deadline(since: jiff::Timestamp, deadline: Duration) -> Run {
+    let world = one_step(Fate::Asks(1));
+    let shape = world.shape().with(|step| step.deadline = Some(deadline));
+    let mut run = Run::new(shape.into());
     for input in world.until_paused(since) {
         run.step(input);
     }

@@ -13,8 +13,6 @@ use crate::body::Body;
 pub struct Round {
     /// Counted from 1.
     pub number: u32,
-    /// How many attempts there had been by its end.
-    pub attempts: u32,
     /// A [`planner::StepResult`].
     pub result: Body,
     /// The Task that it came from; `None` for a direct Message.
@@ -26,11 +24,6 @@ impl Step {
     #[must_use]
     pub fn rounds(&self) -> u32 {
         self.round.as_ref().map_or(0, |round| round.number)
-    }
-
-    /// Which attempt of its round an attempt is, counted from 1.
-    pub(super) fn nth_of_round(&self, attempt: u32) -> u32 {
-        attempt - self.round.as_ref().map_or(0, |round| round.attempts)
     }
 }
 
@@ -72,7 +65,9 @@ impl Run {
             return;
         };
         self.note_task(step, round.task.as_ref());
-        self.steps[index.position()].round = Some(Box::new(round));
+        let found = &mut self.steps[index.position()];
+        found.attempts_before = found.attempts;
+        found.round = Some(Box::new(round));
         match next {
             NextRound::Again => self.set_phase(index, Phase::Ready),
             NextRound::GiveUp { result, error } => {

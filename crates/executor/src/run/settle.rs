@@ -156,9 +156,11 @@ impl Run {
             | Phase::Paused { task: Some(_), .. }
             | Phase::Answered(..)
             | Phase::Answering(..) => self.halt_step(index, at),
+            Phase::Unknown { task: Some(_), .. } => self.halt_step(index, at),
             Phase::Waiting
             | Phase::Ready
             | Phase::Rendering
+            | Phase::Unknown { task: None, .. }
             | Phase::Paused { task: None, .. }
             | Phase::BackingOff { .. }
             | Phase::Items => {

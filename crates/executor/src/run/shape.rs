@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use planner::{ErrorClass, Join, OnError, Plan, Retry, RunIf};
+use planner::{ErrorClass, Join, OnError, Plan, Retry, RunIf, StepEffect};
 
 use super::{StepId, Wait};
 
@@ -38,6 +38,12 @@ pub struct StepShape {
     pub retry: Retry,
     /// How long one attempt may take.
     pub timeout: Duration,
+    /// How long all its attempts may take together.
+    pub deadline: Option<Duration>,
+    /// How many agents there are that can be tried after the first.
+    pub fallbacks: u32,
+    /// Whether its agent may get a Message twice.
+    pub effect: StepEffect,
     /// Items of its `for_each` under way at once.
     pub concurrency: usize,
 }
@@ -82,6 +88,9 @@ impl Shape {
                 on_error: step.on_error,
                 retry: step.retry.clone(),
                 timeout: step.timeout,
+                deadline: step.deadline,
+                fallbacks: u32::try_from(plan.fallbacks(at).len()).expect("a file is short"),
+                effect: step.effect,
                 concurrency: step
                     .for_each
                     .as_ref()
@@ -91,6 +100,14 @@ impl Shape {
             .collect();
         let budget = plan.workflow.budget.as_ref().map_or(u64::MAX, |budget| budget.calls);
         Self { budget, ..Self::new(steps, plan.workflow.parallel, plan.workflow.timeout) }
+    }
+
+    /// The same with something else in each step.
+    #[cfg(test)]
+    pub(super) fn with(&self, change: impl FnMut(&mut StepShape)) -> Self {
+        let mut changed = self.clone();
+        changed.steps.iter_mut().for_each(change);
+        changed
     }
 
     /// Number of steps.
@@ -195,6 +212,9 @@ mod tests {
                 on: [ErrorClass::Unavailable].into(),
             },
             timeout: Duration::from_secs(1),
+            deadline: None,
+            fallbacks: 0,
+            effect: StepEffect::AtLeastOnce,
             concurrency: usize::MAX,
         }
     }

@@ -16,7 +16,13 @@
 //! | Sending, Watching | `RoundEnded`, again | Ready |
 //! | Sending, Watching | `RoundEnded`, give up | Settled |
 //! | Sending, Watching | `AttemptFailed`, retry | `BackingOff` |
+//! | Sending, Watching | `AttemptFailed`, fall back | Ready, with the next agent |
 //! | Sending, Watching | `AttemptFailed`, give up | Settled |
+//! | `BackingOff`, Ready, Rendering, `Answered` | `StepFailed`, the deadline has passed | Settled |
+//! | Sending, Watching | `OutcomeUnknown`, when the agent must not get it twice | Unknown |
+//! | Unknown | `OutcomeChosen` | Sending, Watching, or as after `AttemptFailed` |
+//! | Unknown without a Task | the run halts, `StepCanceled` | Settled |
+//! | Unknown with one | the run halts, `StepCanceled` | Canceling |
 //! | `BackingOff` | its time has come | Ready |
 //! | Sending, Watching, Paused | `AttemptPaused` | Paused |
 //! | Paused | `AttemptUnpaused` | Watching, or Sending where there is no Task yet |
@@ -81,6 +87,17 @@ pub enum Phase {
         /// What it asks for.
         pause: Pause,
         /// Since when: the attempt's timeout stands still.
+        since: Timestamp,
+    },
+    /// Nobody knows whether the agent has received the Message, and somebody has to say what to do. Holds no slot.
+    Unknown {
+        /// The attempt.
+        flight: Flight,
+        /// The Task, if it had made one.
+        task: Option<RemoteTask>,
+        /// What is asked.
+        pause: Pause,
+        /// Since when: the clocks stand still.
         since: Timestamp,
     },
     /// The answer waits for a slot.
@@ -154,6 +171,12 @@ pub struct Step {
     pub agent: Option<String>,
     /// The Task of its newest attempt that had one.
     pub task: Option<RemoteTask>,
+    /// Which of its agents is tried: 0 for the first, else the number of a fallback.
+    pub candidate: u32,
+    /// Attempts that count for nothing any more: those of earlier rounds, and of agents that were tried before.
+    pub(super) attempts_before: u32,
+    /// How long its earlier attempts and pauses stood still, as far as its deadline is concerned.
+    pub(super) stood_still: SignedDuration,
     /// Where its result comes from, when that is another run.
     pub reused: Option<Box<Reuse>>,
     /// The last round that was not good enough.
@@ -175,6 +198,9 @@ impl Step {
             settled_at: None,
             agent: None,
             task: None,
+            candidate: 0,
+            attempts_before: 0,
+            stood_still: SignedDuration::ZERO,
             reused: None,
             round: None,
         }
@@ -185,7 +211,7 @@ impl Step {
     pub fn state(&self) -> StepState {
         match &self.phase {
             Phase::Waiting | Phase::Ready => StepState::Waiting,
-            Phase::Paused { .. } => StepState::Paused,
+            Phase::Paused { .. } | Phase::Unknown { .. } => StepState::Paused,
             Phase::Rendering
             | Phase::Sending(_)
             | Phase::Watching(..)
@@ -210,6 +236,7 @@ impl Step {
             Phase::Sending(flight)
             | Phase::Watching(flight, _)
             | Phase::Paused { flight, .. }
+            | Phase::Unknown { flight, .. }
             | Phase::Answered(flight, _)
             | Phase::Answering(flight, _)
             | Phase::Canceling { flight, .. } => Some(flight),
@@ -252,11 +279,26 @@ impl Step {
             Phase::Waiting
             | Phase::Ready
             | Phase::Paused { .. }
+            | Phase::Unknown { .. }
             | Phase::Answered(..)
             | Phase::BackingOff { .. }
             | Phase::Items
             | Phase::Settled(_) => false,
         }
+    }
+
+    /// Which attempt at its present agent, in its present round, an attempt is: counted from 1.
+    pub(super) fn nth(&self, attempt: u32) -> u32 {
+        attempt.saturating_sub(self.attempts_before)
+    }
+
+    /// Whether it has begun, and nothing of it is under way that has a time limit itself.
+    pub(super) fn is_between_attempts(&self) -> bool {
+        let waits = matches!(
+            self.phase,
+            Phase::Ready | Phase::Rendering | Phase::BackingOff { .. } | Phase::Answered(..)
+        );
+        waits && self.attempts > 0
     }
 
     /// Whether `attempt` is the one going on: all that makes an input stale or current.
@@ -269,12 +311,15 @@ impl Phase {
     /// The work that this phase wants done: at most two things.
     pub(super) fn effects(&self, at: StepIndex) -> [Option<Effect>; 2] {
         match self {
-            Self::Waiting | Self::Ready | Self::Answered(..) | Self::Items | Self::Settled(_) => {
-                [None, None]
-            }
+            Self::Waiting
+            | Self::Ready
+            | Self::Unknown { .. }
+            | Self::Answered(..)
+            | Self::Items
+            | Self::Settled(_) => [None, None],
             // An agent that waits for authorization may go on by itself; one that waits for input cannot.
             Self::Paused { flight, pause, .. } => match pause.kind {
-                PauseKind::Input => [None, None],
+                PauseKind::Input | PauseKind::Outcome => [None, None],
                 PauseKind::Auth => [Some(Effect::Watch(at, flight.attempt)), None],
             },
             Self::Answering(flight, _) => {

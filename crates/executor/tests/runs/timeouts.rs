@@ -85,3 +85,30 @@ async fn a_run_that_is_out_of_time_fails_and_cancels_what_is_under_way() {
     assert_eq!(confirmations(&run), [true]);
     assert_eq!(slow.calls.count(), 1);
 }
+
+#[tokio::test]
+async fn a_deadline_covers_a_step_with_all_its_attempts() {
+    let slow = Scripted::start(true, |asked, _| match asked {
+        Asked::Cancel(id) => Reply::Task(task(id, TaskState::Canceled)),
+        _ => Reply::Open(vec![task("t", TaskState::Working).into()]),
+    })
+    .await;
+    let rest = "steps:\n  a: {agent: x, message: hi, deadline: 300ms, retry: {attempts: 9, backoff: {initial: 1ms}}}\n";
+    let run = Scene::new().await.run(&workflow(&[("x", &slow.url)], rest)).await;
+    assert_eq!(slow.verbs(), ["send", "cancel"], "an attempt that is late is the last");
+    let said = failure(&run);
+    assert!(said.ends_with("did not finish within the step's deadline of 0.3 s"), "{said}");
+}
+
+#[tokio::test]
+async fn a_deadline_does_not_wait_for_the_next_attempt() {
+    let options =
+        Options { failures: 9, failure: examples::Failure::Unavailable, ..Options::default() };
+    let flaky = example(Kind::Flaky, options).await;
+    let rest = "steps:\n  a: {agent: x, message: hi, deadline: 300ms, on_error: continue, retry: {attempts: 9, backoff: {initial: 1h, max: 1h, jitter: none}}}\n";
+    let scene = Scene::new().await;
+    let run = scene.run(&workflow(&[("x", &flaky.url)], rest)).await;
+    let error = scene.result(&run, "a").await.error.expect("the step failed");
+    assert_eq!((error.class, attempts(&run, "a")), (ErrorClass::Timeout, 1));
+    insta::assert_snapshot!(error.message, @"the step was not done within its deadline of 0.3 s, and no attempt was under way");
+}

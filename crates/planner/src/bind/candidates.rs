@@ -8,6 +8,7 @@ use registry::{Agent, Facet, Filter, Index, Meeting};
 
 use super::{Rank, rank};
 use crate::criteria::{Criteria, Wanted};
+use crate::plan::Binding;
 
 /// The most agents with only a part of what is asked for that are looked at one by one. Where a directory has more, they
 /// are counted.
@@ -20,6 +21,8 @@ pub(super) struct Candidate<'a> {
     pub(super) lacks: Vec<String>,
     /// What of the evidence that is wanted was not seen of it.
     pub(super) unseen: Option<String>,
+    /// Whether it is tried before already.
+    pub(super) is_before: bool,
     /// How it stands among the others; of equals the first in the list goes before.
     pub(super) rank: Rank,
 }
@@ -32,6 +35,7 @@ impl Candidate<'_> {
     /// Whether it fits and may and can be called.
     pub(super) fn is_usable(&self) -> bool {
         self.fits()
+            && !self.is_before
             && self.unseen.is_none()
             && self.agent.curation.is_bindable()
             && !interfaces_spoken(&self.agent.card).is_empty()
@@ -65,13 +69,16 @@ pub(super) fn candidates<'a>(
     asked: &Criteria,
     index: &'a Index,
     inline: &'a [Arc<Agent>],
+    before: &[Binding],
 ) -> Candidates<'a> {
     let wanted = Wanted::of(asked, index);
     let conditions = conditions(asked);
     let Meeting { all, mut some, mut more } = index.meeting(&conditions, MAX_PARTS);
     let candidate = |agent: &'a Agent, lacks: Vec<String>| {
         let (unseen, rank) = (asked.unseen(agent), rank(agent, asked));
-        Candidate { agent, lacks, unseen, rank }
+        let own = (!before.is_empty()).then(|| super::binding(agent, Arc::from([]))).flatten();
+        let is_before = own.is_some_and(|own| before.iter().any(|it| it.is_same_agent(&own)));
+        Candidate { agent, lacks, unseen, is_before, rank }
     };
     let mut list: Vec<Candidate<'a>> = Vec::new();
     let own = inline.iter().filter(|agent| wanted.touches(agent));

@@ -128,6 +128,9 @@ pub(super) fn reason(candidate: &Candidate<'_>) -> Option<String> {
     if !candidate.fits() {
         return Some(candidate.lacks.join(" and "));
     }
+    if candidate.is_before {
+        return Some("is tried before".to_owned());
+    }
     if !agent.curation.is_bindable() {
         let remedy = match agent.curation {
             Curation::Proposed => {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use registry::{Agent, Index};
 
 use super::candidates::Candidates;
-use super::{Choice, Problem, binding, explain};
+use super::{Asking, Choice, Problem, binding, explain};
 use crate::lock::Lock;
 use crate::plan::Plan;
 use crate::step::Selector;
@@ -25,13 +25,12 @@ pub fn lock(plan: &Plan, index: &Index, fetched: &BTreeMap<String, Agent>, file:
     };
     let at_url = |name: &str| fetched.values().find(|agent| agent.name == name).cloned();
     let of_registry = |name: &str| index.by_name(name).map(|agent| Agent::clone(agent));
-    for (step, bound) in workflow.steps.iter().zip(&plan.bindings) {
-        // What follows another step has no choice of its own.
-        if matches!(step.selector, Some(Selector::SameAs(_))) {
-            continue;
-        }
-        let agents: Vec<Agent> = bound
-            .iter()
+    for (at, step) in workflow.steps.iter().enumerate() {
+        // What follows another step has no choice of its own but for its fallbacks.
+        let follows = matches!(step.selector, Some(Selector::SameAs(_)));
+        let first = plan.bindings[at].iter().filter(|_| !follows);
+        let agents: Vec<Agent> = first
+            .chain(plan.fallbacks(at))
             .filter_map(|it| {
                 let name = &it.agent;
                 inline(name).or_else(|| at_url(name)).or_else(|| of_registry(name))
@@ -44,22 +43,30 @@ pub fn lock(plan: &Plan, index: &Index, fetched: &BTreeMap<String, Agent>, file:
     lock
 }
 
-/// The agent that a step is locked to; nothing when there is no lock.
-pub(super) fn agent<'a>(workflow: &'a Workflow, step: &str) -> Result<Option<&'a str>, Problem> {
+/// The agent that a step, or one of its fallbacks, is locked to; nothing when there is no lock.
+pub(super) fn agent<'a>(
+    workflow: &'a Workflow,
+    asking: &Asking<'_>,
+) -> Result<Option<&'a str>, Problem> {
     let Some(lock) = &workflow.lock else { return Ok(None) };
-    match lock.agents_of(step).and_then(<[String]>::first) {
+    let follows = matches!(asking.step.selector, Some(Selector::SameAs(_)));
+    let nth = asking.nth - usize::from(follows);
+    match lock.agents_of(&asking.step.id).and_then(|agents| agents.get(nth)) {
         Some(agent) => Ok(Some(agent)),
         None => Err(Problem {
             code: "plan::not-locked",
-            message: format!("{} does not know the step", lock.file()),
+            message: match asking.nth {
+                0 => format!("{} does not know the step", lock.file()),
+                _ => format!("{} does not know it", lock.file()),
+            },
             help: again(workflow),
         }),
     }
 }
 
 /// The agent at a URL that a step names: whether it is still the one that the step is locked to.
-pub(super) fn url(workflow: &Workflow, step: &str, agent: &Agent) -> Result<(), Problem> {
-    let Some(name) = self::agent(workflow, step)? else { return Ok(()) };
+pub(super) fn url(workflow: &Workflow, asking: &Asking<'_>, agent: &Agent) -> Result<(), Problem> {
+    let Some(name) = self::agent(workflow, asking)? else { return Ok(()) };
     if name != agent.name {
         return Err(elsewhere(workflow, name, "is not what the step names now"));
     }

@@ -482,6 +482,76 @@ fn of_very_many_candidates_those_that_fit_best_are_explained_and_the_rest_counte
     assert!(none.contains("none of at least 3000 candidates can be used"), "{none}");
 }
 
+#[test]
+fn a_fallback_is_another_agent_and_says_why_not_the_others() {
+    let plan = bound(
+        "  a: {agent: {tags: [hotels]}, fallback: [{tags: [hotels]}, flights]}\n  b: {agent: {same_as: a}, fallback: [{tags: [booking]}]}\n  c: {agent: flights}\n",
+        [travel(), vec![agent("hotels-c", "book_hotel", &["hotels", "booking"])]].concat(),
+    )
+    .unwrap();
+    assert!(plan.has_fallbacks());
+    let agents = |step| -> Vec<&str> {
+        let further = plan.fallbacks(step).iter();
+        plan.bindings[step].iter().chain(further).map(|it| it.agent.as_str()).collect()
+    };
+    assert_eq!(agents(0), ["hotels-a", "hotels-b", "flights"]);
+    assert_eq!(agents(1), ["hotels-a", "hotels-c"], "none that may have served the other step");
+    assert_eq!(agents(2), ["flights"]);
+    let lost: Vec<String> =
+        plan.fallbacks(0)[0].lost.iter().map(|it| format!("{}: {}", it.agent, it.why)).collect();
+    insta::assert_snapshot!(lost.join("\n"), @r"
+    hotels-a: is tried before
+    hotels-c: fits, but `hotels-b` comes first by name
+    ");
+    let kept = serde_json::to_value(&plan).unwrap();
+    let again: Plan = serde_json::from_value(kept).unwrap();
+    assert_eq!(again.fallbacks(0)[1].agent, "flights");
+}
+
+#[test]
+fn a_fallback_for_which_nobody_is_left_is_a_problem() {
+    let shown =
+        bound("  a: {agent: flights, fallback: [{tags: [flights]}, nobody, flights]}\n", travel());
+    insta::assert_snapshot!(shown.unwrap_err(), @r"
+    plan::no-agent
+
+      × no agent for fallback 1 of step `a` (tags `flights`): the only candidate cannot be used
+       ╭─[w.yaml:4:35]
+     3 │ steps:
+     4 │   a: {agent: flights, fallback: [{tags: [flights]}, nobody, flights]}
+       ·                                   ────
+       ╰────
+      help: `flights` is tried before
+
+    plan::no-agent
+
+      × no agent for fallback 2 of step `a` (name `nobody`): there are no candidates
+       ╭─[w.yaml:4:53]
+     3 │ steps:
+     4 │   a: {agent: flights, fallback: [{tags: [flights]}, nobody, flights]}
+       ·                                                     ──────
+       ╰────
+      help: the registry knows no agent `nobody`
+
+    plan::no-agent
+
+      × no agent for fallback 3 of step `a` (name `flights`): the only candidate cannot be used
+       ╭─[w.yaml:4:61]
+     3 │ steps:
+     4 │   a: {agent: flights, fallback: [{tags: [flights]}, nobody, flights]}
+       ·                                                             ───────
+       ╰────
+      help: `flights` is tried before
+    ");
+}
+
+#[test]
+fn a_plan_without_fallbacks_keeps_nothing_of_them() {
+    let plan = bound("  a: {agent: flights}\n", travel()).unwrap();
+    assert!(!plan.has_fallbacks());
+    assert!(serde_json::to_value(&plan).unwrap().get("fallbacks").is_none());
+}
+
 /// The travel agents, of which one says that it gives pictures and data.
 fn giving() -> Vec<Agent> {
     let mut agents = travel();

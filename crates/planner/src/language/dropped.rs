@@ -34,7 +34,12 @@ fn strip(node: &mut Node, place: Place, dropped: (Place, &str)) {
         let value = &mut entry.value;
         match place.field(&entry.key).map(|field| field.takes) {
             Some(Type::Mapping(inner) | Type::NameOrMapping(inner)) => strip(value, inner, dropped),
-            Some(Type::Named(inner, _) | Type::TextOrList(inner) | Type::List(inner)) => {
+            Some(
+                Type::Named(inner, _)
+                | Type::TextOrList(inner)
+                | Type::List(inner)
+                | Type::NamesOrMappings(inner),
+            ) => {
                 items(value).for_each(|item| strip(item, inner, dropped));
             }
             _ => {}

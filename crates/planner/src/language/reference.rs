@@ -124,6 +124,9 @@ fn takes(field: &Field) -> String {
         Type::List(place) => format!("a list: see {}", section(*place)),
         Type::TextOrList(place) => format!("text, or a list: see {}", section(*place)),
         Type::NameOrMapping(place) => format!("a name, or a mapping: see {}", section(*place)),
+        Type::NamesOrMappings(place) => {
+            format!("a list of names and mappings: see {}", section(*place))
+        }
         Type::Keyword(of) => keyword(*of).to_owned(),
     }
 }

@@ -178,6 +178,7 @@ fn takes(of: &Type) -> Json {
             "minItems": 1,
         }),
         Type::NameOrMapping(place) => json!({"anyOf": [name(), reference(*place)]}),
+        Type::NamesOrMappings(place) => names_or_mappings(*place),
         Type::Keyword(of) => keyword(*of),
     }
 }
@@ -185,6 +186,12 @@ fn takes(of: &Type) -> Json {
 /// Values by name, any of which may hold expressions.
 fn values() -> Json {
     json!({"type": "object", "minProperties": 1, "allOf": [{"$ref": "#/$defs/expressions"}]})
+}
+
+/// Agents, of which none is that of another step.
+fn names_or_mappings(place: Place) -> Json {
+    let described = json!({"allOf": [reference(place)], "properties": {"same_as": false}});
+    json!({"type": "array", "items": {"anyOf": [name(), described]}, "minItems": 1})
 }
 
 fn reference(place: Place) -> Json {
@@ -296,7 +303,7 @@ fn gates() -> Json {
             {"required": ["agent"], "properties": {"set": false}},
             {
                 "required": ["set"],
-                "properties": {"agent": false, "message": false, "retry": false, "timeout": false, "outputs": false, "expect": false, "repeat": false, "accept": false, "metadata": false, "references": false, "push": false, "cache": false},
+                "properties": {"agent": false, "message": false, "retry": false, "timeout": false, "outputs": false, "expect": false, "repeat": false, "accept": false, "metadata": false, "references": false, "push": false, "cache": false, "fallback": false, "deadline": false, "effect": false},
             },
         ],
         "allOf": [

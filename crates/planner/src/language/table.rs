@@ -4,9 +4,9 @@ use super::Keyword::Schema as JsonSchema;
 use super::Type::{
     AgentUrl, AnyOf, Artifacts, Cron, Declared, Duration, Expression, FileInput, Flag, Given,
     Input, Integer, Items, Join, Keyword, List, Literal, Mapping, MediaType, MediaTypes, Name,
-    NameOrMapping, Named, Names as NameList, Number, OneOf, Step as StepId, Steps, Template,
-    TemplateMapping, TemplateMediaType, TemplateUrl, Text, TextOrList, Texts, TimeZone, Value,
-    Values, Version, WorkflowName,
+    NameOrMapping, Named, Names as NameList, NamesOrMappings, Number, OneOf, Step as StepId, Steps,
+    Template, TemplateMapping, TemplateMediaType, TemplateUrl, Text, TextOrList, Texts, TimeZone,
+    Value, Values, Version, WorkflowName,
 };
 use super::{Field, Names, Place};
 use crate::step::{ErrorClass, MAX_ROUNDS};
@@ -95,7 +95,7 @@ pub(super) static SCHEDULE: [Field; 3] = [
     Field::new("inputs", Given, "gives every input that has no default"),
 ];
 
-pub(super) static STEP: [Field; 21] = [
+pub(super) static STEP: [Field; 24] = [
     Field::new("agent", NameOrMapping(Place::Selector), "who is to do it")
         .otherwise("required, or `set`"),
     Field::new(
@@ -191,6 +191,22 @@ pub(super) static STEP: [Field; 21] = [
         "how long one attempt may take; the remote Task is then canceled",
     )
     .otherwise("that of `defaults`"),
+    Field::new(
+        "deadline",
+        Duration,
+        "how long all its attempts may take together, waits and rounds included and pauses not; then the remote Task is canceled, and the step fails with `timeout`. With `for_each`, each item",
+    ),
+    Field::new(
+        "fallback",
+        NamesOrMappings(Place::Selector),
+        "who is tried, in this order, when its agent cannot do it, see [Further agents](#further-agents)",
+    ),
+    Field::new(
+        "effect",
+        OneOf(words::effect),
+        "whether its agent may get a Message twice, see [Effects](#effects)",
+    )
+    .default("at_least_once"),
     Field::new(
         "repeat",
         Mapping(Place::Repeat),

@@ -128,14 +128,13 @@ fn a_default_that_is_written_out_changes_nothing() {
         (
             (concurrency.limit, concurrency.on_conflict),
             workflow.schedule[0].timezone.clone(),
-            (step.join, step.run_if, step.cancel_rest, step.asks.push),
+            (step.join, step.run_if, step.cancel_rest, step.effect, step.asks.push),
             step.selector.clone(),
         )
     };
-    assert_eq!(
-        written(Place::Step),
-        ", push: auto, join: all, run_if: succeeded, cancel_rest: false"
-    );
+    let of_step =
+        ", push: auto, join: all, run_if: succeeded, cancel_rest: false, effect: at_least_once";
+    assert_eq!(written(Place::Step), of_step);
     assert_eq!(read(&written), read(&|_| String::new()));
 }
 

@@ -366,3 +366,37 @@ fn a_lock_of_another_workflow_says_so() {
     let said = lock.mismatch(&other).unwrap().message;
     assert_eq!(said, "this is the lock of the workflow `trip`, not of `other`");
 }
+
+#[test]
+fn fallbacks_are_locked_with_their_step() {
+    let other = |url: &str| {
+        let mut card = card();
+        card["supportedInterfaces"][0]["url"] = json!(url);
+        card
+    };
+    let steps = "  flight: {agent: {tags: [flights]}, fallback: [{tags: [flights]}]}\n  same: {agent: {same_as: flight}, fallback: [third]}\n";
+    let agents = |third: &Value| {
+        index([
+            agent("first", &card()),
+            agent("second", &other("https://second.example")),
+            agent("third", third),
+        ])
+    };
+    let third = other("https://third.example");
+    let before = agents(&third);
+    let lock = locked(steps, &before);
+    assert_eq!(lock.agents_of("flight").unwrap(), ["first", "second"]);
+    assert_eq!(lock.agents_of("same").unwrap(), ["third"]);
+    assert!(bound(steps, Some(lock.clone()), &before).is_ok());
+    let mut changed_card = third.clone();
+    changed_card["description"] = json!("Else");
+    let said = bound(steps, Some(lock.clone()), &agents(&changed_card)).unwrap_err();
+    assert!(said.contains("no agent for fallback 1 of step `same`"), "{said}");
+    assert!(said.contains("the card of `third` is another than in trip.lock.yaml"), "{said}");
+    let more = steps.replace("[third]", "[third, nobody]");
+    let said = bound(&more, Some(lock), &before).unwrap_err();
+    assert!(
+        said.contains("fallback 2 of step `same`") && said.contains("does not know it"),
+        "{said}"
+    );
+}

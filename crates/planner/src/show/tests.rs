@@ -382,3 +382,38 @@ fn a_plan_shows_what_a_step_computes_and_yields() {
     );
     assert!(mermaid(&plan).contains("step_b[\"b<br/>computed here"), "{}", mermaid(&plan));
 }
+
+#[test]
+fn further_agents_and_what_holds_for_all_of_them_are_shown() {
+    let steps = "convoke: 1\nname: w\nsteps:\n  a: {agent: {tags: [booking]}, fallback: [{skill: book_hotel}], deadline: 1h, effect: at_most_once, repeat: {until: this.text == 'ok', max: 3}}\n";
+    let agents = [
+        agent("flights", "book_flight", &["flights", "booking"]),
+        agent("hotels", "book_hotel", &["hotels", "booking"]),
+    ];
+    let workflow = check(&Source::new("w.yaml", steps)).unwrap();
+    let index = Index::new(agents.map(Arc::new));
+    let plan = bind(Arc::new(workflow), &index, &BTreeMap::new()).unwrap();
+    insta::assert_snapshot!(text(&plan), @r"
+    w
+    1 step, at most 16 at once and 1d in all
+
+    a
+      agent      flights (tags booking), streaming
+      interface  JSONRPC 1.0 at http://flights.example
+      card       sha256:1f164d1b5f620b8aa5983f30bb0f1bb18f6e7b51d13c3a983297aca8c1e90e8b
+      not        hotels: fits, but `flights` comes first by name
+      else       hotels (skill book_hotel), not streaming
+      interface  JSONRPC 1.0 at http://hotels.example
+      card       sha256:c4d9fcb16d5b2a71989908f3bbe1cb8b6441530fc1706909272ec072d2dbfecc
+      repeats    until this.text == 'ok', 3 times at most
+      deadline   1h
+      effect     at most once
+    ");
+    let step = &json(&plan)["steps"][0];
+    assert_eq!(step["fallback"][0]["agent"], "hotels");
+    assert_eq!(step["fallback"][0]["selected_by"], "skill book_hotel");
+    assert_eq!(
+        (&step["deadline_seconds"], &step["effect"], &step["repeat"]["max"]),
+        (&json!(3600.0), &json!("at_most_once"), &json!(3))
+    );
+}

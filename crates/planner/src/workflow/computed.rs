@@ -8,7 +8,7 @@ use super::values::{Reading, locals};
 use crate::template::Template;
 
 /// What a step that computes values has no use for.
-const OF_AGENTS: [&str; 11] = [
+const OF_AGENTS: [&str; 14] = [
     "message",
     "retry",
     "timeout",
@@ -20,6 +20,9 @@ const OF_AGENTS: [&str; 11] = [
     "references",
     "push",
     "cache",
+    "fallback",
+    "deadline",
+    "effect",
 ];
 
 impl<'n> Checker<'_, 'n> {

@@ -1,6 +1,6 @@
 //! The agent of a step, as a workflow file says it.
 
-use document::{Diagnostic, Entry, Node};
+use document::{Diagnostic, Entry, Node, Value};
 use registry::Tier;
 
 use super::Checker;
@@ -8,7 +8,7 @@ use super::decoder::Fields;
 use crate::criteria::{Criteria, PUSH, Preference, STREAMING};
 use crate::dag::{Edges, Reason, ReasonKind};
 use crate::language::Place;
-use crate::step::Selector;
+use crate::step::{Fallback, Selector};
 
 impl<'n> Checker<'_, 'n> {
     pub(super) fn agent(
@@ -30,33 +30,65 @@ impl<'n> Checker<'_, 'n> {
             }
             return None;
         };
+        self.named_or_described(node, "agent", what, Some((step, edges)))
+    }
+
+    /// Reads `fallback`: further agents, of which none is that of another step, since who served that is known only
+    /// when it has run.
+    pub(super) fn fallback(&mut self, fields: Fields<'n>, what: &str) -> Vec<Fallback> {
+        let Some(node) = fields.get("fallback") else { return Vec::new() };
+        let Value::Sequence(items) = &node.value else {
+            let help = "write a list of agents, as in `[NAME, {tags: [travel]}]`";
+            self.decoder.expected(node, &format!("`fallback` of {what}"), "a list of agents", help);
+            return Vec::new();
+        };
+        if items.is_empty() {
+            let message = format!("`fallback` of {what} names nobody");
+            self.decoder.invalid(node.span, message, "name an agent, or take `fallback` away");
+        }
+        let read = |item: &'n Node| {
+            let selector = self.named_or_described(item, "fallback", what, None)?;
+            Some(Fallback { selector, span: item.head_span() })
+        };
+        items.iter().filter_map(read).collect()
+    }
+
+    /// Reads one agent. `of` is the step it is for, where it may be that of another step.
+    fn named_or_described(
+        &mut self,
+        node: &'n Node,
+        key: &str,
+        what: &str,
+        of: Option<(usize, &mut Edges)>,
+    ) -> Option<Selector> {
         if node.as_str().is_some() {
-            let name = self.decoder.name(node, &format!("`agent` of {what}"))?;
+            let name = self.decoder.name(node, &format!("`{key}` of {what}"))?;
             return Some(Selector::Match(Criteria::by_name(&name)));
         }
         if node.as_mapping().is_none() {
             let help = "name it, or say what it must have, as in `{tags: [travel]}`";
-            let what = format!("`agent` of {what}");
+            let what = format!("`{key}` of {what}");
             self.decoder.expected(node, &what, "a name or a mapping", help);
             return None;
         }
-        self.selector(step, node, what, edges)
+        self.selector(node, key, what, of)
     }
 
     fn selector(
         &mut self,
-        step: usize,
         node: &'n Node,
+        key: &str,
         what: &str,
-        edges: &mut Edges,
+        of: Option<(usize, &mut Edges)>,
     ) -> Option<Selector> {
         let problems = self.decoder.problems.len();
-        let fields = self.decoder.fields(node, &format!("`agent` of {what}"), Place::Selector);
+        let fields = self.decoder.fields(node, &format!("`{key}` of {what}"), Place::Selector);
         let entries = node.as_mapping().unwrap_or_default();
         let alone = entries.iter().find(|entry| entry.key == "url" || entry.key == "same_as");
         if let (Some(alone), true) = (alone, entries.len() > 1) {
             let message = format!("`{}` names one agent already", alone.key);
-            self.decoder.invalid(alone.key_span, message, "take the other keys of `agent` away");
+            let help = format!("take the other keys of `{key}` away");
+            self.decoder.invalid(alone.key_span, message, &help);
             return None;
         }
         if let Some(node) = fields.get("url") {
@@ -64,6 +96,12 @@ impl<'n> Checker<'_, 'n> {
         }
         if let Some(node) = fields.get("same_as") {
             let name = self.decoder.string(node, &format!("`same_as` of {what}"))?;
+            let Some((step, edges)) = of else {
+                let message = format!("`fallback` of {what} cannot be the agent of another step");
+                let help = "who served a step is known only when it has run: name the agent, or say what it must have";
+                self.decoder.invalid(node.span, message, help);
+                return None;
+            };
             let from = self.find_step(&name, node.span)?;
             self.check_is_served(node, from);
             edges.add(from, step, Reason { kind: ReasonKind::SameAs, span: node.span });
@@ -73,7 +111,7 @@ impl<'n> Checker<'_, 'n> {
         // A key that is wrong was reported, and may be what should have selected.
         let is_sound = self.decoder.problems.len() == problems;
         if selector.is_none() && is_sound {
-            let message = format!("`agent` of {what} selects no agent");
+            let message = format!("`{key}` of {what} selects no agent");
             let problem =
                 Diagnostic::error("workflow::empty-selector", message).at(node.head_span(), "");
             self.decoder.report(

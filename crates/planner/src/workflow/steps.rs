@@ -9,12 +9,18 @@ use super::values::{Reading, locals};
 use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output};
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
 use crate::language::Place;
-use crate::step::{OnError, Retry, Step};
+use crate::step::{OnError, Retry, Step, StepEffect};
 
 pub(super) const ON_ERROR: [(&str, OnError); 3] = [
     ("fail", OnError::Fail),
     ("continue", OnError::Continue),
     ("skip_dependents", OnError::SkipDependents),
+];
+
+pub(super) const EFFECT: [(&str, StepEffect); 3] = [
+    ("idempotent", StepEffect::Idempotent),
+    ("at_least_once", StepEffect::AtLeastOnce),
+    ("at_most_once", StepEffect::AtMostOnce),
 ];
 
 impl<'n> Checker<'_, 'n> {
@@ -92,19 +98,15 @@ impl<'n> Checker<'_, 'n> {
         let mut policy = Defaults { retry: defaults.retry.clone(), ..*defaults };
         self.policy(fields, &what, &mut policy);
         let mut reads = Vec::new();
-        let needs = fields
-            .get("needs")
-            .map(|node| self.needs(index, node, &what, edges))
-            .unwrap_or_default();
+        let needs = self.needs(index, fields, &what, edges);
         let when = fields.get("when").and_then(|node| self.bare(node, "when", &mut reads));
         let cache = self.cache(fields, &what, &mut reads);
         let for_each = self.for_each(fields, &what, &mut reads);
         let mut part_steps = Vec::new();
         self.locals = locals(fields, fields.get("repeat").is_some());
-        let message = match fields.get("message") {
-            Some(node) => self.message(index, node, &what, &mut reads, &mut part_steps, edges),
-            None => None,
-        };
+        let message = fields
+            .get("message")
+            .and_then(|node| self.message(index, node, &what, &mut reads, &mut part_steps, edges));
         self.locals = &[];
         let set = self.set(fields, &what, &mut reads);
         let outputs = self.step_outputs(fields, &what, &mut reads);
@@ -115,6 +117,8 @@ impl<'n> Checker<'_, 'n> {
         all_reads.sort_unstable();
         all_reads.dedup();
         let selector = self.agent(index, fields, entry, &what, edges);
+        let fallback = self.fallback(fields, &what);
+        let deadline = self.duration(fields, "deadline", &format!("`deadline` of {what}"));
         let gate = self.gate(fields, &what, edges.count_into(index));
         Some(Step {
             id: entry.key.clone(),
@@ -136,8 +140,18 @@ impl<'n> Checker<'_, 'n> {
             on_error: policy.on_error,
             retry: policy.retry,
             timeout: policy.timeout,
+            fallback,
+            deadline,
+            effect: self.effect(fields, &what),
             repeat,
         })
+    }
+
+    fn effect(&mut self, fields: Fields<'_>, what: &str) -> StepEffect {
+        let read = fields
+            .get("effect")
+            .and_then(|node| self.decoder.one_of(node, &format!("`effect` of {what}"), &EFFECT));
+        read.unwrap_or_default()
     }
 
     fn check_id(&mut self, entry: &Entry) {
@@ -152,7 +166,14 @@ impl<'n> Checker<'_, 'n> {
         }
     }
 
-    fn needs(&mut self, step: usize, node: &'n Node, what: &str, edges: &mut Edges) -> Vec<usize> {
+    fn needs(
+        &mut self,
+        step: usize,
+        fields: Fields<'n>,
+        what: &str,
+        edges: &mut Edges,
+    ) -> Vec<usize> {
+        let Some(node) = fields.get("needs") else { return Vec::new() };
         let (mut needs, mut seen) = (Vec::new(), HashSet::new());
         for (name, item) in self.decoder.strings(node, &format!("`needs` of {what}")) {
             if let Some(from) = self.find_step(&name, item.span) {

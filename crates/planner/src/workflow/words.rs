@@ -10,6 +10,10 @@ pub(crate) fn on_error() -> Vec<&'static str> {
     names(&steps::ON_ERROR)
 }
 
+pub(crate) fn effect() -> Vec<&'static str> {
+    names(&steps::EFFECT)
+}
+
 pub(crate) fn push() -> Vec<&'static str> {
     names(&asked::PUSH)
 }

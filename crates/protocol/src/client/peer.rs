@@ -64,6 +64,8 @@ pub struct Peer {
     listed: usize,
     /// The index of the interface that answered last.
     preferred: Arc<AtomicUsize>,
+    /// Whether a Message may go out over another interface although it may have arrived.
+    sends_anywhere: bool,
 }
 
 impl Peer {
@@ -102,7 +104,15 @@ impl Peer {
         let listed = clients.len();
         let guesses = guesses(clients.iter().map(Client::interface));
         clients.extend(guesses.into_iter().filter_map(|guess| client(guess).ok()));
-        Ok(Peer { clients: clients.into(), listed, preferred: Arc::default() })
+        let (clients, preferred) = (clients.into(), Arc::default());
+        Ok(Peer { clients, listed, preferred, sends_anywhere: false })
+    }
+
+    /// Lets Messages go on to the next interface as questions do, also when they may have arrived: they do no harm
+    /// twice, and keep their messageId.
+    #[must_use]
+    pub fn sending_anywhere(self) -> Peer {
+        Peer { sends_anywhere: true, ..self }
     }
 
     /// Declares extensions on every call; see [`Client::with_extensions`].
@@ -157,7 +167,7 @@ impl Peer {
         request: SendMessageRequest,
         timeout: Duration,
     ) -> Result<SendMessageResponse, ClientError> {
-        self.first(ClientError::is_untaken, request, timeout, async |client, request, left| {
+        self.first(self.leaves_hope(), request, timeout, async |client, request, left| {
             client.send_message(request, left).await
         })
         .await
@@ -172,7 +182,7 @@ impl Peer {
         request: SendMessageRequest,
         timeout: Duration,
     ) -> Result<ClientStream, ClientError> {
-        self.first(ClientError::is_untaken, request, timeout, async |client, request, left| {
+        self.first(self.leaves_hope(), request, timeout, async |client, request, left| {
             client.send_streaming_message(request, left).await
         })
         .await
@@ -236,6 +246,11 @@ impl Peer {
             client.subscribe_to_task(request, left).await
         })
         .await
+    }
+
+    /// After which failures a Message goes on to the next interface.
+    fn leaves_hope(&self) -> fn(&ClientError) -> bool {
+        if self.sends_anywhere { may_ask_elsewhere } else { ClientError::is_untaken }
     }
 
     /// Calls one interface after the other until one answers.

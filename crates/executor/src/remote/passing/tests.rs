@@ -35,8 +35,9 @@ impl Between {
     fn after(outputs: &str, passed: Option<&Aggregator>) -> Self {
         let plan = Arc::new(plan(outputs));
         let through = PassThrough::of(&plan.workflow).remove(0);
-        let (at, step) = (StepIndex(0), StepId::new("a"));
-        let passing = Passing::new(&plan, at, step, &through, &[], passed).expect("it passes");
+        let agent = plan.bindings[0].as_ref().expect("it has an agent").agent.clone();
+        let step = StepId::new("a");
+        let passing = Passing::new(&plan, &agent, step, &through, &[], passed).expect("it passes");
         let followers = passed.cloned().unwrap_or_default();
         Self { passing, agent: Aggregator::default(), followers, told: Vec::new(), parts: 0 }
     }

@@ -1,6 +1,6 @@
 //! What an event concerns.
 
-use super::{Next, NextRound, RunEvent, StepId};
+use super::{Chosen, Next, NextRound, RunEvent, StepId};
 use crate::body::Body;
 
 impl RunEvent {
@@ -21,6 +21,8 @@ impl RunEvent {
             | Self::AttemptPaused { step, .. }
             | Self::AttemptUnpaused { step, .. }
             | Self::AttemptAnswered { step, .. }
+            | Self::OutcomeUnknown { step, .. }
+            | Self::OutcomeChosen { step, .. }
             | Self::AnswerDelivered { step, .. }
             | Self::AnswerRefused { step, .. }
             | Self::AttemptFailed { step, .. }
@@ -58,6 +60,8 @@ impl RunEvent {
             | Self::AttemptUnpaused { .. }
             | Self::AttemptAnswered { .. }
             | Self::AnswerRefused { .. }
+            | Self::OutcomeUnknown { .. }
+            | Self::OutcomeChosen { .. }
             | Self::AttemptFailed { .. }
             | Self::StepCanceled { .. }
             | Self::CancelRequested { .. }
@@ -91,7 +95,7 @@ impl RunEvent {
             Self::RunStarted { header, .. } | Self::RunQueued { header, .. } => {
                 header.message.as_ref()
             }
-            Self::AttemptAnswered { said, .. } => said.as_ref(),
+            Self::AttemptAnswered { said, .. } | Self::OutcomeChosen { said, .. } => said.as_ref(),
             _ => None,
         }
     }
@@ -108,6 +112,11 @@ impl RunEvent {
             | Self::StepGathered { step, .. }
             | Self::StepCanceled { step, .. }
             | Self::RoundEnded { step, next: NextRound::GiveUp { .. }, .. }
+            | Self::OutcomeChosen {
+                step,
+                chosen: Chosen::Failed { next: Next::GiveUp { .. }, .. },
+                ..
+            }
             | Self::AttemptFailed { step, next: Next::GiveUp { .. }, .. } => Some(step),
             _ => None,
         }

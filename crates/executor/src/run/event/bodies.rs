@@ -2,7 +2,7 @@
 
 use store::BlobId;
 
-use super::{Next, NextRound, Outcome, RunEvent};
+use super::{Chosen, Next, NextRound, Outcome, RunEvent};
 use crate::body::Body;
 
 impl RunEvent {
@@ -36,7 +36,15 @@ impl RunEvent {
                 vec![result, last]
             }
             Self::RunFinished { outcome: Outcome::Completed(outputs), .. } => vec![outputs],
-            Self::AttemptFailed { next: Next::Retry { .. }, .. }
+            Self::OutcomeChosen { chosen, said, .. } => {
+                let result = match chosen {
+                    Chosen::Failed { next: Next::GiveUp { result }, .. } => Some(result),
+                    Chosen::Failed { .. } | Chosen::Resend | Chosen::Bound { .. } => None,
+                };
+                result.into_iter().chain(said).collect()
+            }
+            Self::AttemptFailed { next: Next::Retry { .. } | Next::FallBack { .. }, .. }
+            | Self::OutcomeUnknown { .. }
             | Self::RunFinished { .. }
             | Self::RunAdmitted { .. }
             | Self::RunResumed { .. }

@@ -81,7 +81,22 @@ pub(super) fn asked_back(step: StepId, attempt: u32, at: Timestamp, turn: u32) -
 
 fn asks(kind: PauseKind, turn: u32) -> Pause {
     let question = Some(body(&format!("question {turn}")));
-    Pause { kind, message_id: None, question, mismatch: None, awaits_caller: false }
+    Pause { kind, message_id: None, question, mismatch: None, why: None, awaits_caller: false }
+}
+
+/// The connection broke before the agent answered.
+pub(super) fn lost(step: StepId, attempt: u32, at: Timestamp) -> Input {
+    let mut lost = failed(step, attempt, at, ErrorClass::Unavailable);
+    if let Input::Failed { failure, .. } = &mut lost {
+        failure.is_untaken = false;
+    }
+    lost
+}
+
+/// The deadline has passed between two attempts.
+pub(super) fn overdue(step: StepId, at: Timestamp) -> Input {
+    let error = error(ErrorClass::Timeout, 0);
+    Input::Overdue { step, at, error, result: body("overdue") }
 }
 
 /// The agent cannot be called before the caller has come again.
@@ -104,6 +119,7 @@ pub(super) fn failed(step: StepId, attempt: u32, at: Timestamp, class: ErrorClas
             error: error(class, attempt),
             result: body("error"),
             remote_ended: class == ErrorClass::Rejected,
+            is_untaken: true,
             wait: Wait::default(),
             refusal: None,
             is_ours: false,

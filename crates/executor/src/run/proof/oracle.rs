@@ -4,8 +4,9 @@ use planner::{Join, OnError, RunIf, StepState};
 
 use super::{
     StepIndex,
+    character::{Fate, Scenario},
     facts::body,
-    world::{Fate, Scenario, World},
+    world::World,
 };
 use crate::run::{Outcome, Run, SkipReason};
 
@@ -48,7 +49,7 @@ impl World {
         let Some(items) = &step.items else { return };
         assert_eq!(Some(items.count), self.items[at.position()]);
         for (nth, item) in (0..).zip(items.indices()) {
-            assert_eq!(run.at(item).state(), end_of(self.fate(at, Some(nth))), "item {nth}");
+            assert_eq!(run.at(item).state(), self.end_of(self.fate(at, Some(nth))), "item {nth}");
         }
     }
 
@@ -96,35 +97,41 @@ impl World {
         let own = self.fate(at, None);
         match self.items[at.position()] {
             Some(count) if !matches!(own, Fate::IsSkipped | Fate::Reuses | Fate::CannotRender) => {
-                let fails = |item| end_of(self.fate(at, Some(item))) == StepState::Failed;
+                let fails = |item| self.end_of(self.fate(at, Some(item))) == StepState::Failed;
                 match (0..count).any(fails) {
                     true => StepState::Failed,
                     false => StepState::Completed,
                 }
             }
-            _ => end_of(own),
+            _ => self.end_of(own),
         }
     }
-}
 
-fn end_of(fate: Fate) -> StepState {
-    match fate {
-        Fate::Answers
-        | Fate::Computes
-        | Fate::Reuses
-        | Fate::Binds
-        | Fate::RefusesContext
-        | Fate::RefusesCallback
-        | Fate::TimesOutOnce
-        | Fate::Repeats(_)
-        | Fate::Asks(_)
-        | Fate::AsksBack(_)
-        | Fate::WantsAuthorization => StepState::Completed,
-        Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
-        Fate::FailsThenBinds(_) | Fate::Fails | Fate::CannotRender | Fate::NeverConverges(_) => {
-            StepState::Failed
+    fn end_of(&self, fate: Fate) -> StepState {
+        match fate {
+            // A Task that was bound is not tried again where that would be a second Message.
+            Fate::TimesOutOnce if self.is_careful => StepState::Failed,
+            Fate::Answers
+            | Fate::Computes
+            | Fate::Reuses
+            | Fate::Binds
+            | Fate::RefusesContext
+            | Fate::RefusesCallback
+            | Fate::TimesOutOnce
+            | Fate::Repeats(_)
+            | Fate::FallsBack
+            | Fate::LosesAnswer
+            | Fate::Asks(_)
+            | Fate::AsksBack(_)
+            | Fate::WantsAuthorization => StepState::Completed,
+            Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
+            Fate::FailsThenBinds(_)
+            | Fate::Fails
+            | Fate::CannotRender
+            | Fate::IsOverdue
+            | Fate::NeverConverges(_) => StepState::Failed,
+            Fate::IsSkipped => StepState::Skipped,
         }
-        Fate::IsSkipped => StepState::Skipped,
     }
 }
 

@@ -3,97 +3,18 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use planner::{ErrorClass, OnError, RunIf, StepState};
+use planner::{ErrorClass, OnError, StepEffect, StepState};
 
 use super::{
     Shape, StepId, StepIndex,
+    character::{Character, Fate, Scenario},
     facts::{
-        asked_back, body, bound, chunked, error, failed, intent, paused, refusal, reuse,
-        round_ended, succeeded, withheld,
+        asked_back, body, bound, chunked, error, failed, intent, lost, overdue, paused, refusal,
+        reuse, round_ended, succeeded, task, withheld,
     },
     shape_of,
 };
-use crate::run::{Effect, Header, Input, PauseKind, Rendered, Run, RunEvent};
-
-/// What happens to a step, whenever it is tried.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Fate {
-    /// One answer, no Task to follow.
-    Answers,
-    /// A Task, later its result.
-    Binds,
-    /// The first Message is refused for its context.
-    RefusesContext,
-    /// Refuses to send notifications, answers without them.
-    RefusesCallback,
-    /// So many attempts fail before one binds and completes; three is one too many.
-    FailsThenBinds(u32),
-    /// The first attempt's Task outlives its timeout and has to be canceled.
-    TimesOutOnce,
-    /// Asks so many questions before it completes.
-    Asks(u32),
-    /// Asks so many questions back by direct Messages before it makes a Task.
-    AsksBack(u32),
-    /// Waits for authorization, then goes on by itself or is told.
-    WantsAuthorization,
-    /// So many rounds end before one is good enough; the first attempt of each fails.
-    Repeats(u32),
-    /// No round is good enough, of so many.
-    NeverConverges(u32),
-    /// Fails for good.
-    Fails,
-    /// Asks no agent.
-    Computes,
-    /// An equal step of another run has a result; its items do as the next fate says.
-    Reuses,
-    /// Its templates cannot be evaluated.
-    CannotRender,
-    /// `when` is false.
-    IsSkipped,
-}
-
-/// What happens to the run as a whole.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Scenario {
-    /// No step failure is fatal, nobody interferes.
-    Undisturbed,
-    /// This step fails the run if it is reached and fails.
-    StepIsFatal(usize),
-    /// Canceled after so many inputs.
-    CanceledAfter(usize),
-    /// Its timeout passes after so many inputs.
-    TimesOutAfter(usize),
-}
-
-/// What a step of a world is like.
-#[derive(Clone, Debug)]
-pub(super) struct Character {
-    /// A bit set over the earlier steps that it depends on.
-    pub(super) edges: u16,
-    pub(super) fate: Fate,
-    pub(super) on_error: OnError,
-    /// For how many items it runs, and how many of them at once.
-    pub(super) items: Option<(u32, usize)>,
-    /// How many of its dependencies it waits for, modulo as many as it has.
-    pub(super) join: Option<u32>,
-    pub(super) run_if: RunIf,
-    pub(super) cancel_rest: bool,
-}
-
-impl Character {
-    /// One that answers, fails or whatever at once, and waits for all that it depends on.
-    pub(super) fn plain(fate: Fate) -> Self {
-        Self {
-            edges: 0,
-            fate,
-            on_error: OnError::Fail,
-            items: None,
-            join: None,
-            run_if: RunIf::Succeeded,
-            cancel_rest: false,
-        }
-    }
-}
+use crate::run::{Effect, Header, Input, PauseKind, Phase, Rendered, Resolution, Run, RunEvent};
 
 #[derive(Clone, Debug)]
 pub(super) struct World {
@@ -104,6 +25,8 @@ pub(super) struct World {
     pub(super) scenario: Scenario,
     /// Whether the run waits for its turn before it starts.
     is_queued: bool,
+    /// Whether no agent may get a Message twice.
+    pub(super) is_careful: bool,
 }
 
 impl World {
@@ -125,12 +48,19 @@ impl World {
             items: steps.iter().map(|step| step.items.map(|(count, _)| count)).collect(),
             scenario,
             is_queued: false,
+            is_careful: false,
         }
     }
 
     /// The same world in which the run has to wait for its turn.
     pub(super) fn queued(self) -> Self {
         Self { is_queued: true, ..self }
+    }
+
+    /// The same world in which no agent may get a Message twice.
+    pub(super) fn careful(self) -> Self {
+        let shape = self.shape.with(|step| step.effect = StepEffect::AtMostOnce);
+        Self { is_careful: true, shape: Arc::new(shape), ..self }
     }
 
     pub(super) fn of_shape(shape: Shape, fate: Fate) -> Self {
@@ -140,6 +70,7 @@ impl World {
             shape: Arc::new(shape),
             scenario: Scenario::Undisturbed,
             is_queued: false,
+            is_careful: false,
         }
     }
 
@@ -215,6 +146,8 @@ impl World {
             false => Input::Resumed { at: dice.now() },
         };
         journal.extend(run.step(opening));
+        let is_sent_again = run.wanted().iter().any(|it| matches!(it, Effect::Send(..)));
+        assert!(!self.is_careful || !is_sent_again, "nothing is sent twice unasked");
         let mut fed = 0usize;
         while run.outcome().is_none() {
             look(run, &journal);
@@ -250,7 +183,7 @@ impl World {
     /// Performs one wanted effect, chosen at random.
     fn work_off(&self, run: &Run, dice: &mut Dice) -> Input {
         let wanted: Vec<Effect> =
-            run.wanted().iter().filter(|effect| *effect != Effect::Deadline).take(64).collect();
+            run.wanted().iter().filter(|effect| self.is_due(run, *effect)).take(64).collect();
         let at = dice.now();
         if run.is_queued() {
             return Input::Admitted { at };
@@ -258,10 +191,19 @@ impl World {
         if let Some((step, _)) = run.pauses().next()
             && (wanted.is_empty() || dice.roll(4) == 0)
         {
-            return self.answer(run, step, at);
+            return self.answer(run, step, dice, at);
         }
         assert!(!wanted.is_empty(), "the run wants nothing and has not ended: {run:?}");
         self.perform(run, wanted[dice.roll(wanted.len())], dice, at)
+    }
+
+    /// Whether anything comes of an effect but time that passes.
+    fn is_due(&self, run: &Run, effect: Effect) -> bool {
+        match effect {
+            Effect::Deadline => false,
+            Effect::StepDeadline(at) => self.fate_at(run, at) == Fate::IsOverdue,
+            _ => true,
+        }
     }
 
     fn perform(&self, run: &Run, effect: Effect, dice: &mut Dice, at: Timestamp) -> Input {
@@ -283,6 +225,10 @@ impl World {
                 Input::CancelSettled { step, attempt, at, confirmed }
             }
             Effect::Conclude => Input::Concluded { at, outputs: Ok(body("outputs")) },
+            Effect::StepDeadline(index) => {
+                let deadline = run.step_deadline(index).expect("it has one, and has begun");
+                overdue(step(index), at.max(deadline))
+            }
             Effect::Deadline => unreachable!("filtered out by the caller"),
         }
     }
@@ -325,12 +271,21 @@ impl World {
                 attempt,
                 intent: intent(index, attempt, "send_without_callback"),
             },
-            Fate::FailsThenBinds(times) if attempt <= times => {
+            Fate::FailsThenBinds(times) if found.nth(attempt) <= times => {
                 failed(step, attempt, at, ErrorClass::Unavailable)
             }
-            Fate::Repeats(_) if found.nth_of_round(attempt) == 1 => {
+            Fate::Repeats(_) if found.nth(attempt) == 1 => {
                 failed(step, attempt, at, ErrorClass::Unavailable)
             }
+            Fate::FallsBack if found.candidate == 0 => {
+                let whys =
+                    [ErrorClass::Unavailable, ErrorClass::Rejected, ErrorClass::Unauthorized];
+                failed(step, attempt, at, whys[index.position() % whys.len()])
+            }
+            Fate::LosesAnswer if self.is_careful && at.as_millisecond() % 2 == 0 => {
+                lost(step, attempt, at)
+            }
+            Fate::IsOverdue => failed(step, attempt, at, ErrorClass::Timeout),
             Fate::Fails => failed(step, attempt, at, ErrorClass::Rejected),
             Fate::WantsAuthorization if at.as_millisecond() % 3 == 0 => {
                 withheld(step, attempt, at, None)
@@ -358,6 +313,12 @@ impl World {
             Fate::NeverConverges(rounds) => {
                 round_ended(step, attempt, at, found.rounds() + 1 == rounds)
             }
+            // Somebody has named the Task of a Message that was in doubt.
+            Fate::Fails => failed(step, attempt, at, ErrorClass::Rejected),
+            Fate::IsOverdue => failed(step, attempt, at, ErrorClass::Timeout),
+            Fate::FailsThenBinds(times) if found.nth(attempt) <= times => {
+                failed(step, attempt, at, ErrorClass::Unavailable)
+            }
             Fate::TimesOutOnce if attempt == 1 => failed(step, attempt, at, ErrorClass::Timeout),
             _ => succeeded(step, attempt, at),
         }
@@ -365,9 +326,18 @@ impl World {
 
     /// Somebody answers the first step that asks.
     #[expect(clippy::unused_self, reason = "reads as what this world does")]
-    fn answer(&self, run: &Run, step: &StepId, at: Timestamp) -> Input {
+    fn answer(&self, run: &Run, step: &StepId, dice: &mut Dice, at: Timestamp) -> Input {
         let index = run.find(step).expect("a step of this run");
         let flight = run.at(index).flight().expect("a paused step has its attempt");
+        if let Phase::Unknown { .. } = run.at(index).phase {
+            // To say that it failed would make another end of it.
+            let resolution = Box::new(match dice.roll(2) {
+                0 => Resolution::Resend,
+                _ => Resolution::Bound(task(step, flight.attempt)),
+            });
+            let (step, attempt) = (step.clone(), flight.attempt);
+            return Input::Resolved { step, attempt, at, resolution, said: None };
+        }
         let (attempt, turn) = (flight.attempt, flight.turn + 1);
         let intent = intent(index, attempt, &format!("answer-{turn}"));
         Input::Answered { step: step.clone(), attempt, at, turn, intent, said: None }

@@ -84,6 +84,11 @@ fn special(of: &Type) -> BoxedStrategy<Json> {
         Type::Declared => vec(one(&["streaming", "push_notifications", "urn:x", "stream"]), 0..3)
             .prop_map(Json::from)
             .boxed(),
+        Type::NamesOrMappings(place) => {
+            vec(prop_oneof![one(&["x", "an agent"]), mapping(*place)], 0..3)
+                .prop_map(Json::from)
+                .boxed()
+        }
         of => panic!("{of:?} has no values"),
     }
 }
@@ -303,6 +308,12 @@ fn step(key: &str, value: Json) -> Json {
     step
 }
 
+fn repeat(key: &str, value: Json) -> Json {
+    let mut repeat = json!({"until": "true", "max": 2});
+    repeat[key] = value;
+    repeat
+}
+
 /// A file that is right but for, perhaps, one field.
 fn around(place: Place, key: &str, value: Json) -> Json {
     let mut file = json!({
@@ -342,12 +353,7 @@ fn around(place: Place, key: &str, value: Json) -> Json {
             of[key] = value;
             file["steps"]["z"]["agent"] = of;
         }
-        Place::Repeat => {
-            of["until"] = json!("true");
-            of["max"] = json!(2);
-            of[key] = value;
-            file["steps"]["z"]["repeat"] = of;
-        }
+        Place::Repeat => file["steps"]["z"]["repeat"] = repeat(key, value),
         Place::Retry => file["defaults"] = json!({"retry": {key: value}}),
         Place::Backoff => file["defaults"] = json!({"retry": {"backoff": {key: value}}}),
         Place::Cache => {

@@ -1,4 +1,4 @@
-//! Reports of those who wait: a Task, an agent that asks back, or we for the caller.
+//! Reports of an attempt that waits for somebody.
 
 use jiff::Timestamp;
 use protocol::v1::Message;
@@ -11,7 +11,6 @@ use crate::{
 };
 
 impl Reporter {
-    /// The Task waits for somebody.
     pub(super) fn paused(
         &self,
         intent: &Intent,
@@ -26,7 +25,8 @@ impl Reporter {
         };
         let context =
             ContextSeen { agent: intent.agent.clone(), context_id: task.context_id.clone() };
-        let pause = Pause { kind, message_id, question, mismatch: None, awaits_caller: false };
+        let pause =
+            Pause { kind, message_id, question, mismatch: None, why: None, awaits_caller: false };
         let report = Report::of(self.input_paused(Some(task), pause));
         Ok(Report { blobs, context: Some(context), ..report })
     }
@@ -44,23 +44,24 @@ impl Reporter {
             message_id: Some(message.message_id.clone()),
             question: Some(body_of(&self.account, message, &mut blobs)?),
             mismatch: Some(clip(mismatch)),
+            why: None,
             awaits_caller: false,
         };
         Ok(Report { blobs, ..Report::of(self.input_paused(task, pause)) })
-    }
-
-    fn input_paused(&self, task: Option<RemoteTask>, pause: Pause) -> Input {
-        let (step, attempt) = (self.step.clone(), self.attempt);
-        Input::Paused { step, attempt, at: Timestamp::now(), task, pause }
     }
 
     /// The agent cannot be called until the caller has come again.
     pub(super) fn withheld(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {
         let mut blobs = Vec::new();
         let question = Some(body_of(&self.account, &attempt.wish(), &mut blobs)?);
-        let (kind, message_id, mismatch) = (PauseKind::Auth, None, None);
-        let pause = Pause { kind, message_id, question, mismatch, awaits_caller: true };
+        let (kind, message_id, mismatch, why) = (PauseKind::Auth, None, None, None);
+        let pause = Pause { kind, message_id, question, mismatch, why, awaits_caller: true };
         let task = attempt.errand.task().cloned();
         Ok(Report { blobs, ..Report::of(self.input_paused(task, pause)) })
+    }
+
+    fn input_paused(&self, task: Option<RemoteTask>, pause: Pause) -> Input {
+        let (step, attempt) = (self.step.clone(), self.attempt);
+        Input::Paused { step, attempt, at: Timestamp::now(), task, pause }
     }
 }
