@@ -212,7 +212,7 @@ fn everything_wrong_with_credentials_is_said_without_showing_a_secret() {
     catalog::plain-secret: `bearer` does not say where its secret is kept (catalog.yaml:6:5); a secret does not stand in the catalog itself; write where it is kept: `{env: NAME}`, `{file: PATH}` or `{command: [PROGRAM, ARGUMENT]}`
     catalog::plain-secret: `api_key` does not say where its secret is kept (catalog.yaml:7:5); a secret does not stand in the catalog itself; write where it is kept: `{env: NAME}`, `{file: PATH}` or `{command: [PROGRAM, ARGUMENT]}`
     catalog::unknown-key: a credential has no key `api-key` (catalog.yaml:8:5); did you mean `api_key`?
-    catalog::no-method: the credential does not say what it is (catalog.yaml:8:5); give it one of api_key, header, basic, bearer, oauth2, certificate
+    catalog::no-method: the credential does not say what it is (catalog.yaml:8:5); give it one of api_key, header, basic, bearer, oauth2, token_exchange, certificate
     catalog::two-methods: a credential is one thing (catalog.yaml:9:30); make each an item of the list
     catalog::unknown-key: `basic` has no key `pasword` (catalog.yaml:10:28); did you mean `password`?
     catalog::missing-key: `basic` lacks password (catalog.yaml:10:5); 
@@ -222,7 +222,7 @@ fn everything_wrong_with_credentials_is_said_without_showing_a_secret() {
     catalog::flow: `implicit` is no flow; there are client_credentials, device_code, authorization_code (catalog.yaml:12:60); 
     catalog::plain-secret: `bearer` does not say where its secret is kept (catalog.yaml:13:5); a secret does not stand in the catalog itself; write where it is kept: `{env: NAME}`, `{file: PATH}` or `{command: [PROGRAM, ARGUMENT]}`
     catalog::wrong-type: `command` has to be a list: the program, then its arguments (catalog.yaml:14:23); 
-    catalog::no-method: the credential does not say what it is (catalog.yaml:15:5); give it one of api_key, header, basic, bearer, oauth2, certificate
+    catalog::no-method: the credential does not say what it is (catalog.yaml:15:5); give it one of api_key, header, basic, bearer, oauth2, token_exchange, certificate
     catalog::wrong-type: `credentials` has to be a list of credentials (catalog.yaml:17:16);
     ");
 }
