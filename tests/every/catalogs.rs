@@ -84,8 +84,13 @@ async fn the_examples_are_applied_once_and_then_only_what_changed_changes() {
         tried.stdout,
         "what is tried is what is done"
     );
+    assert_told(&format!("{}{}", done.stdout, again.stdout));
+}
+
+/// What is said of the edited catalog, and of the same once more.
+fn assert_told(told: &str) {
     let _steady = steady();
-    assert_snapshot!(format!("{}{}", done.stdout, again.stdout), @r##"
+    assert_snapshot!(told, @r##"
     unchanged activities (approved)
     unchanged asks (approved)
     unchanged chunks (approved)

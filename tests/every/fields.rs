@@ -23,6 +23,15 @@ use tokio::time::timeout;
 
 use crate::served::{Served, said};
 
+/// A workflow that others may use.
+const OTHER: &str = "
+convoke: 1
+name: other
+inputs: {q: {default: it}}
+steps: {a: {set: {q: '${{ inputs.q }}'}}}
+outputs: {o: {value: 'other said ${{ steps.a.data.q }}'}}
+";
+
 /// Names one field: its row alone is looked at.
 const ONLY: &str = "CONVOKE_FIELD";
 /// What stands in front of the fields whose rows failed; `cargo xtask mutate-fields` looks for it.
@@ -114,6 +123,7 @@ async fn see(row: &Row) -> Seen {
     let head = format!("convoke: 1\nname: w\nagents: {{it: {{url: \"{}\"}}}}\n", agent.url);
     let file = row.file.replace("URL", &agent.url);
     convoke.write("workflows/w.yaml", if whole { file } else { head + &file });
+    convoke.write("workflows/other.yaml", OTHER);
     let mut states = Vec::new();
     let done = match row.act {
         Act::Plan => convoke.run(["--json", "plan", "w"]).await,

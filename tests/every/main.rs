@@ -1,6 +1,7 @@
 //! Everything that a person can do with `convoke`, done with the real binary.
 
 mod answers;
+mod asking;
 mod authoring;
 mod beside;
 mod bursts;
@@ -8,6 +9,7 @@ mod callbacks;
 mod cards;
 mod catalogs;
 mod chunks;
+mod clean_up;
 mod client;
 mod configuration;
 mod crash;
@@ -28,6 +30,7 @@ mod inside;
 mod interrupts;
 mod keys;
 mod kill;
+mod nesting;
 mod older;
 mod pauses;
 mod plans;

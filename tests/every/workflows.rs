@@ -130,3 +130,66 @@ async fn data_that_does_not_fit_is_asked_for_again() {
     assert!(lacking.stderr.contains("date"), "{}", lacking.stderr);
     assert_eq!(desk.calls(Kind::Extractor), 6, "four attempts more");
 }
+
+#[tokio::test]
+async fn an_incident_goes_to_whoever_takes_it() {
+    let desk = Desk::with([Kind::Specialist, Kind::Generalist, Kind::Notifier]).await;
+    let known = desk.outputs("incident-triage", &["-m", "The database is slow"]).await;
+    assert_eq!(known["diagnosis"], json!({"component": "database", "severity": 2}));
+    let calls = |desk: &Desk| {
+        [Kind::Specialist, Kind::Generalist, Kind::Notifier].map(|kind| desk.calls(kind))
+    };
+    assert_eq!(calls(&desk), [1, 0, 1]);
+    let unknown = desk.outputs("incident-triage", &["-m", "The door squeaks"]).await;
+    assert_eq!(unknown["diagnosis"], json!({"component": "unknown", "severity": 3}));
+    assert_eq!(calls(&desk), [2, 1, 1], "it is not severe");
+}
+
+#[tokio::test]
+async fn people_are_told_of_an_incident_that_nobody_could_look_into() {
+    let Desk { convoke, mut agents } =
+        Desk::with([Kind::Specialist, Kind::Generalist, Kind::Notifier]).await;
+    let notifier = agents.pop().expect("it is the last");
+    for agent in agents {
+        agent.shutdown().await.expect("it stops");
+    }
+    let desk = Desk { convoke, agents: vec![notifier] };
+    let outputs = desk.outputs("incident-triage", &["-m", "The website is down"]).await;
+    assert_eq!(outputs["diagnosis"], Value::Null);
+    let told = desk.agents[0].calls.all();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].text.starts_with("Nobody could look into it"), "{}", told[0].text);
+    assert!(told[0].text.ends_with("The website is down"), "{}", told[0].text);
+}
+
+#[tokio::test]
+async fn a_document_is_announced_once_a_person_approves_it() {
+    let desk = Desk::with([Kind::Writer, Kind::Notifier]).await;
+    let text = "Dogs are welcome. TODO: hours.";
+    let waits = desk.run("document-review", &["-m", text]).await.exits(4);
+    let run = waits.json()["run"].as_str().expect("an id").to_owned();
+    let shown = desk.convoke.run(["runs", "show", &run]).await.exits(0).stdout;
+    assert!(shown.contains("An agent found: unfinished: TODO: hours"), "{shown}");
+    let reply =
+        |answer: &'static str| desk.convoke.command(["--json", "runs", "reply", &run, answer]);
+    let vague = tests::convoke::finish(reply("perhaps")).await;
+    assert_ne!(vague.code, 0, "{vague:?}");
+    let done = tests::convoke::finish(reply(r#"{"approved": true, "remark": "fine"}"#)).await;
+    let outputs = outputs(&done.exits(0));
+    assert_eq!(outputs["decision"], json!({"approved": true, "remark": "fine"}));
+    assert_eq!(outputs["findings"], json!(["unfinished: TODO: hours"]));
+    let told = desk.agents[1].calls.all();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].text, format!("Published: {text}"));
+}
+
+#[tokio::test]
+async fn a_document_that_is_not_approved_is_announced_to_nobody() {
+    let desk = Desk::with([Kind::Writer, Kind::Notifier]).await;
+    let waits = desk.run("document-review", &["-m", "Dogs are welcome."]).await.exits(4);
+    let run = waits.json()["run"].as_str().expect("an id").to_owned();
+    let reply = ["--json", "runs", "reply", &run, r#"{"approved": false}"#];
+    let done = desk.convoke.run(reply).await.exits(0);
+    assert_eq!(outputs(&done)["decision"], json!({"approved": false}));
+    assert_eq!(desk.calls(Kind::Notifier), 0);
+}

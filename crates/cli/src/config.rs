@@ -37,6 +37,8 @@ pub(crate) struct Config {
     pub(crate) declared: Declared,
     pub(crate) publish: Publish,
     pub(crate) runs: RunLimits,
+    /// How many workflows may be inside each other.
+    pub(crate) max_depth: usize,
     pub(crate) remember: Option<Duration>,
     pub(crate) push: PushSettings,
     pub(crate) callbacks: CallbackConfig,
@@ -122,6 +124,7 @@ impl Config {
         let older_versions = reader.switch("older_versions");
         let max_active = reader.number("runs.max_active", 1);
         let queue = reader.number("runs.queue", 0);
+        let max_depth = reader.number("runs.max_depth", 1);
         let remember = reader.duration_or_off("messages.remember");
         let push = push(&mut reader);
         let callbacks = callbacks(&mut reader);
@@ -147,6 +150,7 @@ impl Config {
             declared: declared?,
             publish: publish?,
             runs: RunLimits { max_active: max_active?, queue: queue? },
+            max_depth: max_depth?,
             remember: remember?,
             older_versions: older_versions?,
             push: push?,

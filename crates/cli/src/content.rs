@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anstream::{eprintln, println};
 use executor::{
     Recorded, Runs,
-    run::{Outcome, Step, StepId},
+    run::{Outcome, Phase, Settled, Step, StepId, StepIndex},
 };
 use planner::{StepResult, StepState, Version};
 use protocol::v1::{Artifact, Part, part::Content};
@@ -60,6 +60,9 @@ pub(crate) struct RunReport {
     pub(crate) error: Option<String>,
     pub(crate) outputs: Vec<Artifact>,
     pub(crate) steps: Vec<StepReport>,
+    /// The run that cleans up after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clean_up: Option<Box<RunReport>>,
 }
 
 /// A step as JSON.
@@ -88,6 +91,9 @@ pub(crate) struct StepReport {
     pub(crate) outputs: Option<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) artifacts: Vec<Artifact>,
+    /// The run of another workflow that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sub_run: Option<Box<RunReport>>,
     /// Those of earlier rounds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) earlier: Vec<Version>,
@@ -102,6 +108,12 @@ pub(crate) async fn report(
     let mut steps = Vec::new();
     let ids: Vec<StepId> = recorded.run.steps().map(|(id, _)| id.clone()).collect();
     for id in &ids {
+        // What a clean-up has taken over is shown where it was done.
+        let is_taken =
+            |at| matches!(recorded.run.at(at).phase, Phase::Settled(Settled::Taken { .. }));
+        if recorded.run.find(id).is_some_and(is_taken) {
+            continue;
+        }
         steps.push(step_report(runs, recorded, id).await?);
     }
     let run = &recorded.run;
@@ -117,7 +129,19 @@ pub(crate) async fn report(
         error,
         outputs,
         steps,
+        clean_up: clean_up_report(runs, recorded).await?.map(Box::new),
     })
+}
+
+/// What is known of the run that cleans up after another one.
+async fn clean_up_report(runs: &Runs, recorded: &Recorded) -> Result<Option<RunReport>, Failure> {
+    if recorded.run.outcome().is_none() {
+        return Ok(None);
+    }
+    match runs.clean_up(&recorded.id).await? {
+        Some(clean_up) => Box::pin(report(runs, &clean_up, Vec::new())).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<StepReport, Failure> {
@@ -140,7 +164,24 @@ async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<St
         outputs: result.as_ref().and_then(outputs),
         earlier: result.as_mut().map(|it| std::mem::take(&mut it.earlier)).unwrap_or_default(),
         artifacts: result.map(|result| result.artifacts).unwrap_or_default(),
+        sub_run: sub_report(runs, recorded, at).await?.map(Box::new),
     })
+}
+
+/// What is known of the run of another workflow that a step is.
+async fn sub_report(
+    runs: &Runs,
+    recorded: &Recorded,
+    at: StepIndex,
+) -> Result<Option<RunReport>, Failure> {
+    let planned = recorded.run.planned(at).0 as usize;
+    let is_one = recorded.plan.workflow.steps[planned].workflow.is_some();
+    let task = recorded.run.at(at).task.as_ref().filter(|_| is_one);
+    let Some(id) = task.and_then(|task| task.task_id.parse().ok()) else { return Ok(None) };
+    let inside = runs.read(&id).await?;
+    let outputs = runs.outputs(&inside).await?;
+    // As deep as workflows may be inside each other.
+    Box::pin(report(runs, &inside, outputs)).await.map(Some)
 }
 
 /// How many rounds a step has had: the one that was good enough is not counted by the run.

@@ -137,6 +137,14 @@ impl Drive {
         }
     }
 
+    /// Waits for what is done after a run that has ended, where it is driven here.
+    pub(crate) async fn clean_up(&self, id: &RunId) -> Result<(), Failure> {
+        match self {
+            Self::Here(here) => Ok(here.executor.cleaned_up(id).await?),
+            Self::There(_) => Ok(()),
+        }
+    }
+
     /// Lets go of the run, in good order: other commands get their answers.
     pub(crate) async fn leave(self) {
         if let Self::Here(here) = self {

@@ -1,7 +1,9 @@
 //! An event of a run as a line of JSON. It says what the event itself holds, so that a late watcher reads the same
 //! lines as an early one; bodies (Messages, results, plans) are left to `runs show`.
 
-use executor::run::{Chosen, Header, Next, NextRound, Outcome, PauseKind, RemoteTask, RunEvent};
+use executor::run::{
+    Chosen, Header, Next, NextRound, Outcome, Pause, PauseKind, RemoteTask, RunEvent,
+};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -52,6 +54,9 @@ pub(crate) struct Line<'a> {
     /// When a failed attempt is followed by another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_at: Option<Timestamp>,
+    /// How many Messages a sub-run has sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calls: Option<u64>,
     /// Which of the step's further agents is tried after a failed attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback: Option<u32>,
@@ -94,6 +99,12 @@ fn about(event: &RunEvent) -> Line<'_> {
         RunEvent::StepGathered { at, failed, .. } => {
             Line { failed: Some(*failed), ..of_run("step_gathered", *at) }
         }
+        RunEvent::StepAsked { at, pause, .. } => asked("step_asked", *at, pause),
+        RunEvent::StepAskedAgain { at, pause, .. } => asked("step_asked_again", *at, pause),
+        RunEvent::StepTaken { at, state, .. } => {
+            Line { state: Some(state.as_str()), ..of_run("step_taken", *at) }
+        }
+        RunEvent::StepAnswered { at, .. } => of_run("step_answered", *at),
         RunEvent::StepComputed { at, .. } => of_run("step_computed", *at),
         RunEvent::StepReused { at, from, .. } => {
             Line { reused_from: Some(&from.run), ..of_run("step_reused", *at) }
@@ -109,6 +120,8 @@ fn about(event: &RunEvent) -> Line<'_> {
         | RunEvent::ContextRefused { .. }
         | RunEvent::CallbackRefused { .. }
         | RunEvent::AttemptBound { .. }
+        | RunEvent::CallsCounted { .. }
+        | RunEvent::AnswerPassed { .. }
         | RunEvent::ArtifactChunked { .. }
         | RunEvent::AttemptReported { .. }
         | RunEvent::AttemptPaused { .. }
@@ -123,6 +136,11 @@ fn about(event: &RunEvent) -> Line<'_> {
         | RunEvent::RoundEnded { .. }
         | RunEvent::AttemptCanceled { .. } => of_attempt(event),
     }
+}
+
+/// What a step asks a person.
+fn asked(event: &'static str, at: Timestamp, pause: &Pause) -> Line<'static> {
+    Line { waits_for: Some("input"), question: pause.text(), ..of_run(event, at) }
 }
 
 fn of_header<'a>(event: &'static str, at: Timestamp, header: &'a Header) -> Line<'a> {
@@ -140,6 +158,12 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
         }
         RunEvent::ContextRefused { attempt, .. } => attempt_of("context_refused", attempt, None),
         RunEvent::CallbackRefused { attempt, .. } => attempt_of("callback_refused", attempt, None),
+        RunEvent::CallsCounted { attempt, calls, .. } => {
+            Line { calls: Some(*calls), ..attempt_of("calls_counted", attempt, None) }
+        }
+        RunEvent::AnswerPassed { attempt, at, .. } => {
+            attempt_of("answer_passed", attempt, Some(at))
+        }
         RunEvent::AttemptBound { attempt, task, .. } => {
             Line { task_id: Some(id(task)), ..attempt_of("attempt_bound", attempt, None) }
         }
@@ -256,7 +280,7 @@ mod tests {
         Body, Json,
         run::{Intent, Pause, Refusal, Reuse, RunError, SkipReason, StepId},
     };
-    use planner::{ErrorClass, StepError};
+    use planner::{ErrorClass, StepError, StepState};
     use protocol::{card::Binding, client::Interface};
     use serde_json::{Value, json};
 
@@ -381,12 +405,14 @@ mod tests {
     fn a_pause_says_what_it_waits_for() {
         let (task_id, context_id) = ("t".to_owned(), "c".to_owned());
         let task = RemoteTask { task_id, context_id, interface: None };
+        let (message_id, question) = (None, None);
         let pause = Pause {
             kind: PauseKind::Auth,
-            message_id: None,
-            question: None,
+            message_id,
+            question,
             mismatch: None,
             why: None,
+            within: None,
             awaits_caller: false,
         };
         let (step, attempt) = (StepId::new("a"), 1);
@@ -419,6 +445,30 @@ mod tests {
         }
     }
 
+    /// What follows attempts.
+    fn of_turns() -> [RunEvent; 3] {
+        let (step, attempt, at) = (|| StepId::new("a"), 1, AT);
+        [
+            RunEvent::RoundEnded {
+                step: step(),
+                attempt,
+                round: 1,
+                at,
+                task: None,
+                result: body(),
+                next: NextRound::GiveUp { result: body(), error: error() },
+            },
+            RunEvent::OutcomeUnknown { step: step(), attempt, at, why: "crash".to_owned() },
+            RunEvent::OutcomeChosen {
+                step: step(),
+                attempt,
+                at,
+                chosen: Chosen::Failed { error: error(), next: Next::GiveUp { result: body() } },
+                said: Some(body()),
+            },
+        ]
+    }
+
     #[test]
     fn every_line_has_the_name_that_the_journal_gives_to_the_event_and_no_body() {
         let step = || StepId::new("a");
@@ -440,8 +490,18 @@ mod tests {
             streaming: true,
             message: body(),
             callback: Some(callback),
+            is_sub_run: false,
         });
         let (attempt, at) = (1, AT);
+        let pause = || Pause {
+            kind: PauseKind::Input,
+            message_id: None,
+            question: None,
+            mismatch: None,
+            why: None,
+            within: None,
+            awaits_caller: false,
+        };
         for event in [
             RunEvent::RunAdmitted { at },
             RunEvent::RunResumed { at },
@@ -450,6 +510,10 @@ mod tests {
             RunEvent::BudgetSpent { at, step: step() },
             RunEvent::StepCanceled { step: step(), at, by: step() },
             RunEvent::StepComputed { step: step(), at, result: body() },
+            RunEvent::StepTaken { step: step(), at, state: StepState::Skipped, result: None },
+            RunEvent::StepAsked { step: step(), at, pause: pause() },
+            RunEvent::StepAskedAgain { step: step(), at, said: None, pause: pause() },
+            RunEvent::StepAnswered { step: step(), at, said: Some(body()), result: body() },
             RunEvent::StepReused { step: step(), at, result: body(), from: from() },
             RunEvent::StepExpanded { step: step(), at, items: body(), count: 2 },
             RunEvent::StepGathered { step: step(), at, failed: 1 },
@@ -466,25 +530,13 @@ mod tests {
                 said: Some(body()),
             },
             RunEvent::AnswerDelivered { step: step(), attempt },
+            RunEvent::CallsCounted { step: step(), attempt, calls: 2 },
+            RunEvent::AnswerPassed { step: step(), attempt, at, said: Some(body()) },
             RunEvent::StepCompleted { step: step(), attempt, at, task: None, result: body() },
-            RunEvent::RoundEnded {
-                step: step(),
-                attempt,
-                round: 1,
-                at,
-                task: None,
-                result: body(),
-                next: NextRound::GiveUp { result: body(), error: error() },
-            },
-            RunEvent::OutcomeUnknown { step: step(), attempt, at, why: "crash".to_owned() },
-            RunEvent::OutcomeChosen {
-                step: step(),
-                attempt,
-                at,
-                chosen: Chosen::Failed { error: error(), next: Next::GiveUp { result: body() } },
-                said: Some(body()),
-            },
-        ] {
+        ]
+        .into_iter()
+        .chain(of_turns())
+        {
             let journal = serde_json::to_value(&event).expect("an event is JSON");
             let name = journal.as_object().and_then(|event| event.keys().next()).expect("a name");
             let line = told(&event);

@@ -67,6 +67,14 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         RunEvent::StepCanceled { by, .. } => format!("canceled: {by} does not need it any more"),
         RunEvent::StepExpanded { count, .. } => format!("runs for {}", items(*count)),
         RunEvent::StepGathered { step, failed, .. } => gathered(recorded, step, *failed),
+        RunEvent::StepAsked { pause, .. } | RunEvent::StepAskedAgain { pause, .. } => {
+            format!("asks: {}", asked(pause))
+        }
+        RunEvent::StepAnswered { .. } => "answered".to_owned(),
+        RunEvent::AttemptStarted { attempt, intent, .. } if intent.is_sub_run => match attempt {
+            1 => format!("runs {}", intent.agent),
+            attempt => format!("runs {} (attempt {attempt})", intent.agent),
+        },
         RunEvent::AttemptStarted { attempt, intent, .. } if *attempt > 1 => {
             format!("sent to {} (attempt {attempt})", clean(&intent.agent))
         }
@@ -77,6 +85,8 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         RunEvent::CallbackRefused { .. } => {
             "sends no notifications after all; sent once more without asking for them".to_owned()
         }
+        RunEvent::AnswerPassed { .. } => "answered".to_owned(),
+        RunEvent::AttemptPaused { pause, .. } if pause.within.is_some() => inside(pause),
         RunEvent::AttemptBound { task, .. } => format!("working on Task {}", clean(&task.task_id)),
         RunEvent::AttemptPaused { pause, .. } => match pause.kind {
             PauseKind::Input => format!("asks: {}", asked(pause)),
@@ -111,6 +121,8 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         | RunEvent::RunStarted { .. }
         | RunEvent::RunQueued { .. }
         | RunEvent::RunAdmitted { .. }
+        | RunEvent::CallsCounted { .. }
+        | RunEvent::StepTaken { .. }
         | RunEvent::ArtifactChunked { .. }
         | RunEvent::AttemptReported { .. }
         | RunEvent::RunResumed { .. }
@@ -120,6 +132,14 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         | RunEvent::RunFinished { .. } => return None,
     };
     event.step().map(|step| (step.as_str(), text))
+}
+
+/// What waits inside of a sub-run.
+fn inside(pause: &Pause) -> String {
+    let pauses = pause.within.iter().flat_map(|within| &within.pauses);
+    let each: Vec<String> =
+        pauses.map(|(address, pause)| format!("{address} asks: {}", asked(pause))).collect();
+    each.join("; ")
 }
 
 /// Why an attempt failed, and what follows.

@@ -100,6 +100,7 @@ mod tests {
             message_id: Some(message.to_owned()),
             question: None,
             awaits_caller: false,
+            within: None,
             why: None,
             mismatch: None,
         };

@@ -6,7 +6,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use document::{Limits, Source};
+use document::{Diagnostic, Limits, Source};
 use planner::{Lock, Plan, Workflow};
 use protocol::v1::Part;
 use serde_json::{Map, Value, json};
@@ -14,9 +14,23 @@ use server::BindError;
 
 use crate::{args::RunArgs, failure::Failure, output, place::Place};
 
-/// Reads and checks a workflow, and the lock beside it; a failure shows every problem.
+/// Reads and checks a workflow, the lock beside it and those of its folder that its steps are; a failure shows every
+/// problem.
 pub(crate) fn load(path: &Path) -> Result<Workflow, Failure> {
-    server::load_workflow(path).map_err(|problems| Failure::file(output::problems(&problems)))
+    let workflow = server::load_workflow(path)
+        .map_err(|problems| Failure::file(output::problems(&problems)))?;
+    let source = workflow.source.clone();
+    link(path, workflow).map_err(|problems| Failure::file(output::diagnostics(&source, &problems)))
+}
+
+/// Has a workflow carry along those of its folder that its steps are.
+fn link(path: &Path, workflow: Workflow) -> Result<Workflow, Vec<Diagnostic>> {
+    server::link_beside(path, workflow, planner::DEFAULT_MAX_DEPTH)
+}
+
+/// Checks a workflow, and that those of its folder can be steps of it.
+pub(crate) fn check(path: &Path, source: &Source) -> Result<Workflow, Vec<Diagnostic>> {
+    planner::check(source).and_then(|workflow| link(path, workflow))
 }
 
 /// Reads a file a person wrote.
@@ -44,11 +58,10 @@ pub(crate) async fn bind(place: &Place, workflow: Workflow) -> Result<Plan, Fail
     server::bind(&registry, &workflow).await.map_err(|error| unbound(&workflow.source, error))
 }
 
-/// Reads and checks a workflow alone; a failure shows every problem.
+/// Reads and checks a workflow without its lock; a failure shows every problem.
 pub(crate) fn load_unlocked(path: &Path) -> Result<Workflow, Failure> {
     let source = read(path)?;
-    planner::check(&source)
-        .map_err(|problems| Failure::file(output::diagnostics(&source, &problems)))
+    check(path, &source).map_err(|problems| Failure::file(output::diagnostics(&source, &problems)))
 }
 
 /// Binds a workflow anew, and makes the lock that will be kept at `beside`.

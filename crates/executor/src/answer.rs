@@ -22,7 +22,7 @@ pub(crate) struct Answer {
     pub(crate) taken: oneshot::Sender<Result<StepId, ReplyError>>,
 }
 
-/// Why an answer was not taken. Nothing of it is kept.
+/// Why an answer was not taken. Nothing of it is kept, unless it says so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplyError {
     /// Nothing in the run waits for an answer.
@@ -41,6 +41,14 @@ pub enum ReplyError {
     Ambiguous {
         /// Steps that wait.
         open: Vec<StepId>,
+    },
+    /// It does not fit what was asked for. It is kept, and the step waits for another one.
+    #[error("the answer to step `{step}` does not fit: {why}; the step still waits")]
+    Unfit {
+        /// The step.
+        step: StepId,
+        /// Where and why.
+        why: String,
     },
     /// The answer is larger than what can be kept.
     #[error("the answer cannot be kept: {why}")]
@@ -104,6 +112,14 @@ impl Mailbox {
         let answer = Answer { step, message, once, taken };
         self.to.send(answer).await.map_err(|_| ReplyError::Unknown)?;
         heard.await.unwrap_or(Err(ReplyError::Unknown))
+    }
+
+    /// Leaves an answer that somebody else waits for.
+    pub(crate) async fn pass(&self, answer: Answer) {
+        if let Err(refused) = self.to.send(answer).await {
+            // Unreachable while the mailbox is held; whoever asked may be gone.
+            drop(refused.0.taken.send(Err(ReplyError::Unknown)));
+        }
     }
 
     /// Waits for the next answer. Cancel safe.

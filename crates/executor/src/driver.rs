@@ -5,6 +5,8 @@
 
 mod act;
 mod answer;
+mod ask;
+mod clean_up;
 mod hints;
 mod judge;
 mod outcomes;
@@ -16,6 +18,7 @@ mod results;
 mod reuse;
 mod serving;
 mod shared;
+mod sub_run;
 #[cfg(test)]
 mod tests;
 
@@ -34,7 +37,9 @@ use crate::{
     answer::{Answer, Mailbox},
     callback::Listening,
     context::Contexts,
+    executor::SubRuns,
     flights::{Flights, Slot},
+    id::RunKey,
     journal::{self, RunSummary},
     report::{QUEUE, Report, Reporter},
     run::{
@@ -42,6 +47,7 @@ use crate::{
     },
     seats::Seat,
     streamed::Streamed,
+    tally::Tally,
 };
 
 use self::{answer::Waiting, results::Results};
@@ -81,6 +87,16 @@ pub(crate) struct Driver {
     seat: Arc<Seat>,
     /// Whose answers are drafted and not committed.
     waiting: Vec<Waiting>,
+    /// Answers for sub-runs, to be handed down after the commit that keeps them.
+    passing: Vec<(RunId, Answer)>,
+    /// What cleans up after it, once that is drafted.
+    clean_up: Option<RunId>,
+    /// How many were handed down.
+    passed: u64,
+    /// What drives its sub-runs; nothing where it has none.
+    sub_runs: Option<Arc<dyn SubRuns>>,
+    /// What it and its sub-runs have sent.
+    tally: Arc<Tally>,
     draft: Draft,
 }
 
@@ -112,12 +128,17 @@ pub(crate) struct Standing {
     pub(crate) caller: Caller,
     /// Its place among the runs that are driven.
     pub(crate) seat: Arc<Seat>,
+    /// What drives its sub-runs.
+    pub(crate) sub_runs: Option<Arc<dyn SubRuns>>,
+    /// What it and its sub-runs have sent.
+    pub(crate) tally: Arc<Tally>,
 }
 
 impl Driver {
     /// Prepares to drive a run from where it stands.
     pub(crate) fn new(shared: Arc<Shared>, standing: Standing) -> Self {
         let (report_to, reports) = mpsc::channel(QUEUE);
+        standing.tally.set(standing.run.calls());
         Self {
             results: Results::new(&standing.plan, &standing.run),
             through: PassThrough::of(&standing.plan.workflow),
@@ -139,6 +160,11 @@ impl Driver {
             caller: standing.caller,
             seat: standing.seat,
             waiting: Vec::new(),
+            passing: Vec::new(),
+            clean_up: None,
+            passed: 0,
+            sub_runs: standing.sub_runs,
+            tally: standing.tally,
             draft: Draft::default(),
         }
     }
@@ -188,8 +214,9 @@ impl Driver {
     /// When the store fails or another process owns the run now. The run stays as its journal has it.
     pub(crate) async fn drive(mut self) -> Result<Outcome, ExecutorError> {
         loop {
-            if let Some(outcome) = self.run.outcome() {
-                return Ok(outcome.clone());
+            if let Some(outcome) = self.run.outcome().cloned() {
+                self.hand_over().await;
+                return Ok(outcome);
             }
             self.gather().await?;
             self.turn().await?;
@@ -251,8 +278,11 @@ impl Driver {
                 | Input::Resolved { .. }
         );
         let subject = report.input.step().and_then(|step| self.run.find(step));
+        if let (Input::Expired { .. }, Some(at)) = (&report.input, subject) {
+            self.flights.stop(Slot::Expire(at));
+        }
         let flown = subject.and_then(|at| self.flown(at, &report.input));
-        let events = self.run.step(report.input);
+        let events = self.decide(report.input);
         if events.is_empty() {
             return;
         }
@@ -288,10 +318,31 @@ impl Driver {
         self.draft.events.extend(events);
     }
 
+    /// Lets the core decide, when nobody else decides whether to send something that the same budget is for.
+    fn decide(&mut self, input: Input) -> Vec<RunEvent> {
+        let tally = Arc::clone(&self.tally);
+        let _gate = tally.gate();
+        if matches!(input, Input::Rendered { .. } | Input::Answered { .. }) {
+            self.run.set_spare(tally.spare());
+        }
+        let ended = match &input {
+            Input::Counted { step, attempt, .. } => Some((step.clone(), *attempt)),
+            _ => None,
+        };
+        let events = self.run.step(input);
+        tally.set(self.run.calls());
+        if let Some((step, attempt)) = ended {
+            let account = self.shared.account.clone();
+            tally.forget(&RunKey { account, id: self.id.of_sub_run(step.as_str(), attempt) });
+        }
+        events
+    }
+
     /// Builds what the state wants built, commits, acts.
     async fn turn(&mut self) -> Result<(), ExecutorError> {
         self.build_wanted().await?;
         self.keep_results().await?;
+        self.draft_clean_up().await?;
         self.commit().await?;
         self.seat.hold(!self.run.is_waiting_for_people());
         self.confirm_answers();
@@ -350,7 +401,8 @@ impl Driver {
             let (account, journal) = (self.shared.account.clone(), self.id.journal());
             batch.writes.push(Write::Close { account, journal });
         }
-        if !self.touches_row(events) {
+        // A part of another run is not listed among those that somebody asked for.
+        if !header.is_listed() || !self.touches_row(events) {
             return Ok(());
         }
         let summary = RunSummary {

@@ -1,12 +1,15 @@
 //! Starts, resumes and cancels runs; owns their drivers and the lease under which they write.
 
 mod admission;
+mod launching;
 mod opening;
 mod recovery;
 mod schedules;
+mod sub_runs;
 
 use std::{sync::Arc, time::Duration};
 
+use planner::Plan;
 use protocol::{
     auth::{Caller, CallerToken},
     outbound::Outbound,
@@ -20,22 +23,23 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Callbacks, ExecutorError, Limits, ReplyError, RunId, Runs,
     answer::Mailbox,
-    driver::{Driver, Shared, Standing},
+    driver::{Driver, Shared},
     id::RunKey,
     once::{Once, forget},
     ownership::{Health, keep_lease},
     record::Opening,
     report::body_of,
-    run::{Header, Outcome, Run, Shape, StepId},
+    run::{Header, Outcome, Parent, StepId},
     seats::{RunLimits, Seat, Seats},
-    streamed::Streamed,
     supervise::{Drivers, Ended, Farewell, Handle, Idle, Supervised},
+    tally::{Tallies, Tally},
 };
 
 /// How long a lease lives without renewal: what a crash costs before another process may take over.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
-use self::{admission::caller_of, opening::Held};
+pub(crate) use self::sub_runs::{NewSubRun, SubRuns};
+use self::{admission::caller_of, launching::Launching, opening::Held};
 pub use self::{
     admission::{NewRun, Scheduled},
     opening::Exchange,
@@ -54,6 +58,7 @@ pub struct Executor {
     /// Runs that are ours and that nobody drives, after a failure of the store.
     idle: Arc<Idle>,
     seats: Arc<Seats>,
+    tallies: Arc<Tallies>,
     health: watch::Receiver<Health>,
     tasks: Arc<tokio::sync::Mutex<JoinSet<()>>>,
     stop: CancellationToken,
@@ -105,6 +110,7 @@ impl Executor {
             drivers: Arc::default(),
             idle: Arc::default(),
             seats: Seats::new(RunLimits::NONE),
+            tallies: Arc::default(),
             health,
             tasks: Arc::new(tokio::sync::Mutex::new(tasks)),
             stop,
@@ -214,6 +220,8 @@ impl Executor {
             by_token: new.caller.is_some(),
             key,
             scheduled_at,
+            parent: None,
+            cleans_up: None,
         });
         writes.extend(new.once.map(|once| once.put(account, &id)).transpose()?);
         writes.extend(new.scheduled.map(|it| it.decided.put(account, it.at)).transpose()?);
@@ -221,25 +229,20 @@ impl Executor {
             Seq(0) => Held::new(self, &id),
             _ => self.hold(&id).await?,
         };
-        let owned = held.owned.clone();
-        let run = self.supervised(&id, owned.clone(), seat, caller_of(new.caller));
-        let standing = Standing {
+        self.launch_new(Launching {
+            held,
+            seat,
+            caller: caller_of(new.caller),
             id: id.clone(),
-            owned,
-            run: Run::new(Arc::new(Shape::of(&new.plan))),
             plan: new.plan,
             seq: opening.seq,
             contexts,
-            streamed: Streamed::default(),
-            cancel: run.cancel.clone(),
-            mailbox: run.mailbox.clone(),
-            caller: run.caller.clone(),
-            seat: Arc::clone(&run.seat),
-        };
-        let mut driver = Driver::new(Arc::clone(&self.shared), standing);
-        let opened = driver.open(header, writes, Arc::new(new.inputs), new.start.into()).await;
-        held.settle(opened, false)?;
-        self.launch(run, driver).await;
+            header,
+            writes,
+            inputs: new.inputs,
+            start: new.start,
+        })
+        .await?;
         if let Some(displaced) = displaced {
             displaced.confirm();
         }
@@ -264,11 +267,13 @@ impl Executor {
         Ok(())
     }
 
-    /// Takes a newer token of whoever a run is for, which steps of it may wait for. Nothing comes of it for a run that is not
-    /// driven here, or was started without one.
-    pub fn bring(&self, id: &RunId, token: CallerToken) {
-        if let Some(handle) = self.drivers.get(&self.key(id)) {
-            handle.caller.bring(token);
+    /// Takes a newer token of whoever a run is for, which steps of it and of its sub-runs may wait for. Nothing comes of it
+    /// for a run that is not driven here, or was started without one.
+    pub fn bring(&self, id: &RunId, token: &CallerToken) {
+        let key = self.key(id);
+        // After a restart, a sub-run may have been taken up before the run that has the token.
+        for handle in self.drivers.iter().filter(|handle| handle.root == key) {
+            handle.caller.bring(token.clone());
         }
     }
 
@@ -368,23 +373,38 @@ impl Executor {
         RunKey { account: self.shared.account.clone(), id: id.clone() }
     }
 
-    fn supervised(&self, id: &RunId, owned: Owned, seat: Arc<Seat>, caller: Caller) -> Supervised {
+    fn supervised(
+        &self,
+        id: &RunId,
+        owned: Owned,
+        seat: Arc<Seat>,
+        plan: &Plan,
+        above: Option<&Parent>,
+        caller: Caller,
+    ) -> Supervised {
         let shared = Arc::clone(&self.shared);
-        let (cancel, mailbox) = (seat.cancel().clone(), Mailbox::default());
-        Supervised { shared, id: id.clone(), owned, cancel, mailbox, caller, seat }
+        let limit = plan.workflow.budget.as_ref().map_or(u64::MAX, |budget| budget.calls);
+        let parent = above.map(|above| self.key(&above.run));
+        let tally = Tally::of(&self.tallies, &self.key(id), limit, parent.as_ref());
+        let root = self.key(above.map_or(id, |above| &above.root));
+        let (cancel, mailbox, sub_runs) =
+            (seat.cancel().clone(), Mailbox::default(), self.sub_runs());
+        let id = id.clone();
+        Supervised { shared, id, root, owned, cancel, mailbox, caller, seat, sub_runs, tally }
     }
 
     async fn launch(&self, run: Supervised, driver: Driver) {
         let (tell, ended) = watch::channel(None);
         let (cancel, mailbox) = (run.cancel.clone(), run.mailbox.clone());
         let key = self.key(&run.id);
-        let caller = run.caller.clone();
-        self.drivers.insert(key.clone(), Handle { cancel, ended, mailbox, caller });
+        let (root, caller) = (run.root.clone(), run.caller.clone());
+        self.drivers.insert(key.clone(), Handle { root, cancel, ended, mailbox, caller });
         let farewell = Farewell {
             key,
             drivers: Arc::clone(&self.drivers),
             idle: Arc::clone(&self.idle),
             owned: run.owned.clone(),
+            tallies: Arc::clone(&self.tallies),
             is_ours: true,
         };
         let mut tasks = self.tasks.lock().await;

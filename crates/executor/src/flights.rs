@@ -13,10 +13,14 @@ pub(crate) enum Slot {
     Flight(StepIndex, u32),
     /// Sleeps through a back-off.
     Sleep(StepIndex, u32),
+    /// Sleeps until a pause has lasted as long as it may.
+    Expire(StepIndex),
     /// Tells the agent to cancel.
     Cancel(StepIndex, u32),
     /// Waits for an un-bound attempt that is no longer wanted.
     GiveUp(StepIndex, u32),
+    /// Hands an answer down to a sub-run.
+    Pass(u64),
     /// Sleeps until a step's deadline.
     StepDeadline(StepIndex),
     /// Sleeps until the run's timeout.
@@ -31,6 +35,7 @@ impl Slot {
             Effect::Send(at, attempt)
             | Effect::Answer(at, attempt, _)
             | Effect::Watch(at, attempt) => Some(Self::Flight(at, attempt)),
+            Effect::Expire(at) => Some(Self::Expire(at)),
             Effect::Sleep(at, attempt) => Some(Self::Sleep(at, attempt)),
             Effect::Cancel(at, attempt) => Some(Self::Cancel(at, attempt)),
             Effect::GiveUp(at, attempt) => Some(Self::GiveUp(at, attempt)),
@@ -46,7 +51,7 @@ impl Slot {
             | Self::Sleep(at, attempt)
             | Self::Cancel(at, attempt)
             | Self::GiveUp(at, attempt) => Some((at, attempt)),
-            Self::StepDeadline(_) | Self::Deadline => None,
+            Self::Expire(_) | Self::Pass(_) | Self::StepDeadline(_) | Self::Deadline => None,
         }
     }
 }

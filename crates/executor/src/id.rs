@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::run::split_item;
 
-/// Names a run: a UUIDv7 as text. Also the id of the A2A Task that the run is the inside of.
+/// Names a run: a UUID as text, of version 7 but for a sub-run or a clean-up. Also the id of the A2A Task that the run is the inside of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(Arc<str>);
@@ -25,6 +25,20 @@ impl RunId {
     #[must_use]
     pub fn generate() -> Self {
         Self(Uuid::now_v7().to_string().into())
+    }
+
+    /// The sub-run that is an attempt of a step of this run: always the same (UUIDv5).
+    #[must_use]
+    pub fn of_sub_run(&self, step: &str, attempt: u32) -> Self {
+        let name = format!("{self}/{step}/{attempt}/sub_run");
+        Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string().into())
+    }
+
+    /// The run that cleans up after this one: always the same (UUIDv5).
+    #[must_use]
+    pub fn of_clean_up(&self) -> Self {
+        let name = format!("{self}/clean_up");
+        Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string().into())
     }
 
     /// The id as text.
@@ -65,6 +79,11 @@ pub(crate) enum Purpose {
     SendWithoutContext,
     /// The same content once more, to an agent that takes none with a callback.
     SendWithoutCallback,
+    /// The question of a step that asks a person: the first, and each that follows an answer that does not fit.
+    Ask {
+        /// Counted from 0.
+        turn: u32,
+    },
     /// The answer to a question: the attempt's first, second, …
     Answer {
         /// Counted from 1.
@@ -79,6 +98,7 @@ pub(crate) fn message_id(run: &RunId, step: &str, attempt: u32, purpose: Purpose
         Purpose::Send => ("send", 0),
         Purpose::SendWithoutContext => ("send_without_context", 0),
         Purpose::SendWithoutCallback => ("send_without_callback", 0),
+        Purpose::Ask { turn } => ("ask", turn),
         Purpose::Answer { turn } => ("answer", turn),
     };
     let (step, item) = split_item(step).unwrap_or((step, 0));

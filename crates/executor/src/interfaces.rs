@@ -98,6 +98,7 @@ mod tests {
             streaming: true,
             message: Body::Inline(Json::of(&"m").unwrap()),
             callback: None,
+            is_sub_run: false,
         }
     }
 

@@ -30,6 +30,7 @@ mod runs;
 mod seats;
 mod streamed;
 mod supervise;
+mod tally;
 
 pub use answer::ReplyError;
 pub use body::{Body, Json};

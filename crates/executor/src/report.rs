@@ -2,6 +2,7 @@
 
 mod failing;
 mod paused;
+mod sub_run;
 
 use std::sync::Arc;
 

@@ -5,7 +5,9 @@
 //! state, kept up to date by every event: [`Run::effects`]. A restart is replay, then `Resumed`.
 
 mod apply;
+mod ask;
 mod attempts;
+mod calls;
 mod content;
 mod deadline;
 mod decide;
@@ -23,6 +25,7 @@ mod refusal;
 mod rounds;
 mod settle;
 mod shape;
+mod stages;
 mod step;
 
 use std::{
@@ -37,17 +40,17 @@ use protocol::v1::TaskState;
 use self::pause::Clock;
 pub use self::{
     content::{
-        Chosen, Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, PauseKind,
-        RemoteTask, Reuse, RunError, SkipReason,
+        Chosen, Chunk, CleansUp, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Parent,
+        Pause, PauseKind, RemoteTask, Reuse, RunError, SkipReason, Within,
     },
     deadline::Limit,
     effect::{Effect, Effects},
-    event::{RunEvent, StepId},
-    input::{Failure, Input, Rendered, Resolution, Wait},
+    event::RunEvent,
+    input::{Failure, Input, Rendered, Reply, Resolution, Wait},
     items::Items,
     refusal::Refusal,
     rounds::Round,
-    shape::{Shape, StepIndex, StepShape},
+    shape::{Shape, StepId, StepIndex, StepShape},
     step::{Flight, Phase, Settled, Step},
 };
 pub(crate) use self::{event::name_blob, shape::split_item};
@@ -92,6 +95,14 @@ pub struct Run {
     orphans: BTreeMap<(StepIndex, u32), Orphan>,
     /// How many Messages it has sent to agents.
     calls: u64,
+    /// Sub-runs whose Messages are among them.
+    counted: BTreeSet<(StepIndex, u32)>,
+    /// Which stage goes on.
+    stage: u32,
+    /// How many steps of each stage are not settled; nothing where there are no stages.
+    open_in: Vec<usize>,
+    /// How many more there may be as others have it: sub-runs, and the runs that it is inside of. Not durable.
+    spare: u64,
     /// What the agent of a relay says of its Task.
     reported: Option<TaskState>,
     halt: Option<Outcome>,
@@ -122,6 +133,7 @@ impl Run {
             Step::new(shape.step(at).id.clone(), open)
         };
         let steps: Vec<Step> = shape.indices().map(step).collect();
+        let open_in = shape.steps_by_stage();
         Self {
             unsettled: steps.len(),
             steps,
@@ -143,6 +155,10 @@ impl Run {
             to_doubt: BTreeSet::new(),
             orphans: BTreeMap::new(),
             calls: 0,
+            counted: BTreeSet::new(),
+            stage: 0,
+            open_in,
+            spare: u64::MAX,
             reported: None,
             halt: None,
             outcome: None,
@@ -227,9 +243,15 @@ impl Run {
             && !self.paused.is_empty()
             && is_all_paused
             && self.orphans.is_empty()
+            && !self.goes_on_inside()
     }
 
-    /// How many Messages it has sent to agents, those that were repeated counted once for each attempt and answer.
+    /// Says how many more Messages there may be as others have it: sub-runs, and the runs that it is inside of.
+    pub(crate) fn set_spare(&mut self, spare: u64) {
+        self.spare = spare;
+    }
+
+    /// How many Messages it and its sub-runs that have ended have sent to agents, those that were repeated counted once for each attempt and answer.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.calls

@@ -271,6 +271,18 @@ impl Runs {
         }
     }
 
+    /// The run that cleans up after another one; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn clean_up(&self, id: &RunId) -> Result<Option<Recorded>, ExecutorError> {
+        match self.read(&id.of_clean_up()).await {
+            Ok(recorded) => Ok(Some(recorded)),
+            Err(ExecutorError::UnknownRun { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The result of a step that completed or failed, or of an item of one; `None` for any other.
     ///
     /// # Errors

@@ -19,9 +19,11 @@ use crate::{
     ExecutorError, RunId, Runs,
     answer::Mailbox,
     driver::{Driver, Shared, Standing},
+    executor::SubRuns,
     id::RunKey,
     run::Outcome,
     seats::Seat,
+    tally::{Tallies, Tally},
 };
 
 /// How often in a row a run is taken up again after a failure of the store.
@@ -39,6 +41,8 @@ pub(crate) type Idle = DashMap<RunKey, Owned>;
 
 /// The ends of a supervised run that others hold.
 pub(crate) struct Handle {
+    /// The run that has its Task: itself, or the one that it is inside of.
+    pub(crate) root: RunKey,
     /// Asks for the end of the run.
     pub(crate) cancel: CancellationToken,
     /// Turns to how it ended; closes without that when its task breaks down.
@@ -62,11 +66,14 @@ pub(crate) enum Ended {
 pub(crate) struct Supervised {
     pub(crate) shared: Arc<Shared>,
     pub(crate) id: RunId,
+    pub(crate) root: RunKey,
     pub(crate) owned: Owned,
     pub(crate) cancel: CancellationToken,
     pub(crate) mailbox: Mailbox,
     pub(crate) caller: Caller,
     pub(crate) seat: Arc<Seat>,
+    pub(crate) sub_runs: Arc<dyn SubRuns>,
+    pub(crate) tally: Arc<Tally>,
 }
 
 /// What is left behind when the task of a run ends, however it ends.
@@ -75,6 +82,7 @@ pub(crate) struct Farewell {
     pub(crate) drivers: Arc<Drivers>,
     pub(crate) idle: Arc<Idle>,
     pub(crate) owned: Owned,
+    pub(crate) tallies: Arc<Tallies>,
     /// Whether it is still ours to drive.
     pub(crate) is_ours: bool,
 }
@@ -83,6 +91,8 @@ impl Drop for Farewell {
     fn drop(&mut self) {
         if self.is_ours {
             self.idle.insert(self.key.clone(), self.owned.clone());
+        } else {
+            self.tallies.remove(&self.key);
         }
         self.drivers.remove(&self.key);
     }
@@ -168,6 +178,8 @@ impl Supervised {
                 caller: self.caller.clone(),
                 seat: Arc::clone(&self.seat),
                 cancel: self.cancel.clone(),
+                sub_runs: Some(Arc::clone(&self.sub_runs)),
+                tally: Arc::clone(&self.tally),
             },
         );
         driver.resume().await?;

@@ -8,7 +8,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,18 +21,22 @@ use crate::criteria::{Criteria, Preference};
 use crate::dag;
 use crate::plan::{Binding, Lost, Plan};
 use crate::references::{nearest_ancestors, take_named};
-use crate::step::{Selector, Step};
+use crate::step::Selector;
 use crate::workflow::Workflow;
 
 mod answers;
+mod asking;
 mod candidates;
 mod explain;
 mod locked;
+mod uses;
 
+use asking::{Asking, OTHER};
 use candidates::candidates;
 pub use locked::lock;
+use uses::{Inside as _, not_found};
 
-/// Binds every step of a workflow to an agent.
+/// Binds every step of a workflow to an agent, and those of the workflows that it uses.
 ///
 /// `fetched` holds the agents of [`Workflow::urls`] by their URL.
 ///
@@ -44,15 +47,48 @@ pub fn bind(
     index: &Index,
     fetched: &BTreeMap<String, Agent>,
 ) -> Result<Plan, Vec<Diagnostic>> {
-    let steps = workflow.steps.len();
-    let (dependencies, dependents) = dag::neighbours(steps, &workflow.edges);
-    let order = dag::order(steps, &workflow.edges).expect("a checked workflow has no cycle");
+    let mut plan = bind_one(workflow, index, fetched)?;
+    let workflow = Arc::clone(&plan.workflow);
+    let mut problems: Vec<Diagnostic> = workflow
+        .subs()
+        .filter(|sub| !workflow.uses.contains_key(&sub.name))
+        .map(not_found)
+        .collect();
+    for (name, child) in &workflow.uses {
+        match bind_one(Arc::clone(child), index, fetched) {
+            Ok(child) => {
+                let warnings = child.warnings.iter().map(|it| it.inside(&workflow, name));
+                plan.warnings.extend(warnings);
+                plan.children.insert(name.clone(), Arc::new(child));
+            }
+            Err(found) => problems.extend(found.iter().map(|it| it.inside(&workflow, name))),
+        }
+    }
+    if problems.is_empty() { Ok(plan) } else { Err(problems) }
+}
+
+/// Binds one workflow by itself.
+fn bind_one(
+    workflow: Arc<Workflow>,
+    index: &Index,
+    fetched: &BTreeMap<String, Agent>,
+) -> Result<Plan, Vec<Diagnostic>> {
+    let of_run = workflow.steps.len();
+    let (dependencies, dependents) = dag::neighbours(of_run, &workflow.edges);
+    let edges = [&workflow.edges[..], &workflow.clean_up.edges].concat();
+    let order = dag::order(workflow.all_steps().count(), &edges);
+    let mut order = order.expect("a checked workflow has no cycle");
+    // Those of the run have ended before: what comes in the end may be `same_as` one of them.
+    order.sort_by_key(|step| *step >= of_run);
     let mut binder = Binder::new(&workflow, index, fetched);
     // `same_as` is an edge, so the step it names is bound before.
     for step in &order {
         binder.bind(*step);
     }
-    let Bound { bindings, fallbacks, mut warnings } = binder.finish()?;
+    let Bound { mut bindings, mut fallbacks, mut warnings } = binder.finish()?;
+    let clean_up_bindings = bindings.split_off(of_run);
+    fallbacks.truncate(of_run);
+    order.truncate(of_run);
     let served_by: Vec<Option<(&str, &str)>> = bindings
         .iter()
         .map(|it| it.as_ref().map(|it| (it.agent.as_str(), it.interface.tenant.as_str())))
@@ -62,7 +98,20 @@ pub fn bind(
         references.clear();
     }
     warnings.extend(take_named(&workflow, &served_by, &mut references));
-    Ok(Plan { workflow, dependencies, dependents, bindings, fallbacks, references, warnings })
+    let children = BTreeMap::new();
+    let stages = Vec::new();
+    Ok(Plan {
+        workflow,
+        dependencies,
+        dependents,
+        bindings,
+        fallbacks,
+        references,
+        stages,
+        clean_up_bindings,
+        children,
+        warnings,
+    })
 }
 
 /// What a selector came to; steps with the same selector share it.
@@ -111,8 +160,8 @@ impl<'a> Binder<'a> {
             inline: Vec::new(),
             fetched,
             choices: HashMap::new(),
-            bindings: vec![None; workflow.steps.len()],
-            fallbacks: vec![Vec::new(); workflow.steps.len()],
+            bindings: vec![None; workflow.all_steps().count()],
+            fallbacks: vec![Vec::new(); workflow.all_steps().count()],
             problems: Vec::new(),
             warnings: Vec::new(),
         };
@@ -145,7 +194,7 @@ impl<'a> Binder<'a> {
 
     fn bind(&mut self, step: usize) {
         let workflow = self.workflow;
-        let step_of_file = &workflow.steps[step];
+        let step_of_file = workflow.step_at(step);
         let Some(selector) = &step_of_file.selector else { return };
         let asking = Asking::of(step_of_file);
         self.bindings[step] = self.select(&asking, selector, &[]);
@@ -164,7 +213,7 @@ impl<'a> Binder<'a> {
 
     /// All agents that a step, as far as it is bound, may be served by.
     fn may_serve(&self, step: usize) -> Vec<Binding> {
-        let first = match &self.workflow.steps[step].selector {
+        let first = match &self.workflow.step_at(step).selector {
             Some(Selector::SameAs(other)) => self.may_serve(*other),
             _ => self.bindings[step].iter().cloned().collect(),
         };
@@ -302,33 +351,6 @@ impl<'a> Binder<'a> {
             fallbacks.clear();
         }
         Ok(Bound { bindings, fallbacks, warnings: self.warnings })
-    }
-}
-
-/// What to do about an agent that is tried before.
-const OTHER: &str = "name another agent, or take this one out of `fallback`";
-
-/// Whom an agent is looked for.
-#[derive(Clone, Copy)]
-struct Asking<'a> {
-    step: &'a Step,
-    /// Which of its fallbacks; 0 for the agent that is tried first.
-    nth: usize,
-    span: Span,
-}
-
-impl<'a> Asking<'a> {
-    fn of(step: &'a Step) -> Self {
-        Self { step, nth: 0, span: step.selector_span }
-    }
-}
-
-impl fmt::Display for Asking<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.nth {
-            0 => write!(f, "step `{}`", self.step.id),
-            nth => write!(f, "fallback {nth} of step `{}`", self.step.id),
-        }
     }
 }
 

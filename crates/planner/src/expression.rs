@@ -163,6 +163,11 @@ impl Expression {
         Ok((expression, reads))
     }
 
+    /// Whether it gives text, whatever it reads: text stands around it.
+    pub(crate) fn is_text(&self) -> bool {
+        self.form == Form::Mixed
+    }
+
     /// The text as the YAML parser gave it.
     #[must_use]
     pub fn source(&self) -> &str {

@@ -156,6 +156,10 @@ pub enum Type {
     TextOrList(Place),
     /// A name, or a mapping of one kind.
     NameOrMapping(Place),
+    /// Text that is not blank and may hold expressions.
+    Question,
+    /// Values by the names of inputs of another file, any of which may hold expressions.
+    With,
     /// A list of names, and of mappings of one kind; at least one.
     NamesOrMappings(Place),
     /// What JSON Schema has a keyword take.

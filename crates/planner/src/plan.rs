@@ -1,5 +1,6 @@
 //! A workflow with an agent bound to every step: what a run executes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use document::Diagnostic;
@@ -31,6 +32,17 @@ pub struct Plan {
     /// For each step, its nearest ancestors on the same agent: their remote Tasks are what its
     /// Message refers to.
     pub references: Vec<Vec<usize>>,
+    /// For each step, when it is its turn: those of a number begin when all before have ended. Empty for a plan whose steps
+    /// wait for their dependencies alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<u32>,
+    /// For each step of `on_failure` and `finally`, the agent that serves it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clean_up_bindings: Vec<Option<Binding>>,
+    /// The plans of the workflows that its steps are, and of those that theirs are, by name. These themselves hold none:
+    /// a run of one is given all.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub children: BTreeMap<String, Arc<Plan>>,
     /// What works but should be known, such as a deprecated agent.
     #[serde(skip)]
     pub warnings: Vec<Diagnostic>,

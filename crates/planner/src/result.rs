@@ -257,13 +257,13 @@ impl StepResult {
 
 /// The index of the newest artifact of a name; an artifact without a name goes by its id.
 pub(crate) fn newest_named<'a>(
-    artifacts: impl DoubleEndedIterator<Item = &'a v1::Artifact> + ExactSizeIterator + Clone,
+    mut artifacts: impl DoubleEndedIterator<Item = &'a v1::Artifact> + ExactSizeIterator + Clone,
     name: &str,
 ) -> Option<usize> {
     let named = |artifact: &v1::Artifact| artifact.name == name;
     let unnamed =
         |artifact: &v1::Artifact| artifact.name.is_empty() && artifact.artifact_id == name;
-    artifacts.clone().rposition(named).or_else(|| artifacts.clone().rposition(unnamed))
+    artifacts.clone().rposition(named).or_else(|| artifacts.rposition(unnamed))
 }
 
 /// The text Parts of an artifact, one after the other; none when it has none.

@@ -3,6 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::ask::DEFAULT_PAUSE_TIMEOUT;
 use crate::criteria::Criteria;
 use crate::dag::Edge;
 use crate::plan::{Binding, Plan};
@@ -41,6 +42,17 @@ pub fn text(plan: &Plan) -> String {
     for step in 0..workflow.steps.len() {
         step_text(plan, step, &mut out);
     }
+    for (step, binding) in (workflow.steps.len()..).zip(&plan.clean_up_bindings) {
+        line(&mut out, "");
+        line(&mut out, &workflow.step_at(step).id);
+        if let Some(binding) = binding {
+            binding_text("agent    ", &selected_by(plan, step), binding, &mut out);
+        }
+    }
+    for child in plan.children.values() {
+        out.push('\n');
+        out.push_str(&text(child));
+    }
     out
 }
 
@@ -49,6 +61,18 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
     line(out, &plan.workflow.steps[step].id);
     if let Some(binding) = &plan.bindings[step] {
         binding_text("agent    ", &selected_by(plan, step), binding, out);
+    }
+    if let Some(sub) = &plan.workflow.steps[step].workflow {
+        let with: Vec<&str> = sub.with.iter().map(|given| given.name.as_str()).collect();
+        let with =
+            if with.is_empty() { String::new() } else { format!(" with {}", with.join(", ")) };
+        line(out, &format!("  workflow   {}{with}", sub.name));
+    }
+    if let Some(asks) = asks(plan, step) {
+        line(out, &format!("  asks       {asks}"));
+    }
+    if plan.workflow.steps[step].undo.is_some() {
+        line(out, "  undo       when the run fails or is canceled");
     }
     let further = &plan.workflow.steps[step].fallback;
     for (binding, of_file) in plan.fallbacks(step).iter().zip(further) {
@@ -114,6 +138,25 @@ fn for_each(plan: &Plan, step: usize) -> Option<String> {
     Some(format!("{list}{most}"))
 }
 
+/// The question that a step asks, as written, and how long an answer is waited for; of a step with an agent the
+/// latter alone, where the file says something about it.
+fn asks(plan: &Plan, step: usize) -> Option<String> {
+    let step = &plan.workflow.steps[step];
+    let longest = duration::show(step.pause_timeout);
+    match &step.ask {
+        Some(ask) => {
+            let fits = if ask.schema.is_some() { ", for what fits a schema" } else { "" };
+            Some(format!("{}{fits}, {longest} at most", shown(&ask.question.written())))
+        }
+        None if step.pause_timeout == DEFAULT_PAUSE_TIMEOUT => None,
+        None if step.set.is_some() || step.pause_timeout == duration::MAX => None,
+        None if step.workflow.is_some() => {
+            Some(format!("what it waits for inside, {longest} at most"))
+        }
+        None => Some(format!("what its agent asks, {longest} at most")),
+    }
+}
+
 /// What a step waits for, when that is not all of its dependencies and their success.
 fn gate(plan: &Plan, step: usize) -> Option<String> {
     let (of, step_of_file) = (plan.dependencies[step].len(), &plan.workflow.steps[step]);
@@ -156,7 +199,7 @@ fn policies(plan: &Plan, step: usize) -> Vec<String> {
 
 /// How the step asks for its agent.
 fn selected_by(plan: &Plan, step: usize) -> String {
-    match &plan.workflow.steps[step].selector {
+    match &plan.workflow.step_at(step).selector {
         None => "by nobody".to_owned(),
         Some(selector) => by(plan, selector),
     }
@@ -165,7 +208,7 @@ fn selected_by(plan: &Plan, step: usize) -> String {
 fn by(plan: &Plan, selector: &Selector) -> String {
     match selector {
         Selector::Url(_) => "by url".to_owned(),
-        Selector::SameAs(other) => format!("same as {}", plan.workflow.steps[*other].id),
+        Selector::SameAs(other) => format!("same as {}", plan.workflow.step_at(*other).id),
         Selector::Match(asked) => {
             // The name stands beside it.
             let rest = Criteria { name: None, ..asked.clone() }.to_string().replace('`', "");
@@ -206,10 +249,19 @@ fn heading(plan: &Plan, step: usize) -> String {
 
 /// What a diagram shows of a step below its id: the agent, and how it was selected.
 fn below(plan: &Plan, step: usize) -> [String; 2] {
+    let of_file = &plan.workflow.steps[step];
     match &plan.bindings[step] {
         Some(binding) => [binding.agent.clone(), selected_by(plan, step)],
+        None if of_file.ask.is_some() => {
+            let question = of_file.ask.as_ref().map(|ask| ask.question.written());
+            ["asks a person".to_owned(), shown(&question.unwrap_or_default())]
+        }
+        None if of_file.workflow.is_some() => {
+            let name = of_file.workflow.as_ref().map(|sub| sub.name.clone());
+            [name.unwrap_or_default(), "a workflow".to_owned()]
+        }
         None => {
-            let values = names(plan.workflow.steps[step].set.as_ref()).unwrap_or_default();
+            let values = names(of_file.set.as_ref()).unwrap_or_default();
             ["computed here".to_owned(), values.join(", ")]
         }
     }
@@ -239,6 +291,10 @@ pub fn json(plan: &Plan) -> Json {
         "outputs": workflow.outputs.iter().map(|output| &output.name).collect::<Vec<_>>(),
     });
     whole::add(workflow, &mut shown);
+    if !plan.children.is_empty() {
+        let children = plan.children.iter().map(|(name, child)| (name.clone(), json(child)));
+        shown["workflows"] = Json::Object(children.collect());
+    }
     shown
 }
 
@@ -273,6 +329,18 @@ fn step_json(plan: &Plan, step: usize) -> Json {
             shown[key] = json!(names);
         }
     }
+    if let Some(sub) = &plan.workflow.steps[step].workflow {
+        shown["workflow"] = json!(sub.name);
+        shown["with"] = sub.with.iter().map(|given| given.name.as_str()).collect();
+    }
+    if let Some(ask) = &plan.workflow.steps[step].ask {
+        shown["ask"] = ask.question.written().into();
+        shown["schema"] = json!(ask.schema.as_ref().map(|schema| &schema.json));
+    }
+    if plan.workflow.steps[step].set.is_none() {
+        shown["pause_timeout_seconds"] =
+            plan.workflow.steps[step].pause_timeout.as_secs_f64().into();
+    }
     asked::add(&plan.workflow.steps[step], &mut shown);
     if let Some(for_each) = &plan.workflow.steps[step].for_each {
         shown["for_each"] = plan.workflow.source.slice(for_each.span).into();
@@ -281,6 +349,9 @@ fn step_json(plan: &Plan, step: usize) -> Json {
     if let Join::AtLeast(count) = plan.workflow.steps[step].join {
         shown["join"] = count.into();
         shown["cancel_rest"] = plan.workflow.steps[step].cancel_rest.into();
+    }
+    if plan.workflow.steps[step].undo.is_some() {
+        shown["undo"] = true.into();
     }
     if plan.workflow.steps[step].run_if == RunIf::Settled {
         shown["run_if"] = "settled".into();

@@ -48,6 +48,25 @@ impl Template {
         }
     }
 
+    /// A value without mappings or lists that hold expressions, as it was written.
+    pub(crate) fn written(&self) -> String {
+        match self {
+            Template::Expression(expression) => expression.source().to_owned(),
+            Template::Literal(value) => text_of(value.clone()),
+            Template::Sequence(_) | Template::Mapping(_) => String::new(),
+        }
+    }
+
+    /// What kind of value it gives, as JSON Schema names it, where that shows without a run.
+    pub(crate) fn kind(&self) -> Option<&'static str> {
+        match self {
+            Template::Expression(expression) => expression.is_text().then_some("string"),
+            Template::Sequence(_) => Some("array"),
+            Template::Mapping(_) => Some("object"),
+            Template::Literal(_) => None,
+        }
+    }
+
     /// Evaluates to text; what is no string becomes JSON.
     pub(crate) fn render(
         &self,

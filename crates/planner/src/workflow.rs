@@ -1,6 +1,6 @@
 //! What a workflow file may contain, and the check that finds everything wrong with one at once.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use document::{Diagnostic, Limits, Node, Source, Span, Value, parse};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::clean_up::CleanUp;
 use crate::dag::{self, Edge};
 use crate::expression::Locals;
 use crate::inputs::Input;
@@ -15,17 +16,20 @@ use crate::language::Place;
 use crate::limits::{Budget, Concurrency};
 use crate::lock::Lock;
 use crate::schedule::Schedule;
-use crate::step::{OnError, Retry, Selector, Step};
+use crate::step::{OnError, Retry, Step};
 use crate::template::Template;
 
 mod asked;
+mod clean_up;
 mod computed;
 mod decoder;
 pub(crate) mod duration;
 mod each;
 mod gate;
 mod inputs;
+mod kind;
 mod limits;
+mod look;
 mod message;
 mod policy;
 mod reuse;
@@ -34,10 +38,12 @@ mod schedule;
 mod schemas;
 mod selector;
 mod steps;
+mod sub;
 mod values;
 pub(crate) mod words;
 
 use decoder::{Decoder, Fields};
+use sub::is_workflow_name;
 use values::Names;
 
 /// The version of the language this crate reads.
@@ -94,12 +100,18 @@ pub struct Workflow {
     pub steps: Vec<Step>,
     /// Why steps wait for each other.
     pub edges: Vec<Edge>,
+    /// What is done when a run has ended.
+    #[serde(default, skip_serializing_if = "CleanUp::is_empty")]
+    pub clean_up: CleanUp,
     /// The outputs, in the order of the file; without them, the artifacts of the steps nothing
     /// depends on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<Output>,
     /// The steps whose results the outputs read, in ascending order.
     pub outputs_read: Vec<usize>,
+    /// The workflows that its steps are, and those that theirs are, once they have been looked for ([`crate::link()`]).
+    #[serde(skip)]
+    pub uses: BTreeMap<String, Arc<Workflow>>,
     /// The file itself, for the positions of later problems.
     pub source: Source,
     /// The agents, with their cards, that its steps are locked to. A plan is bound by it; a run has its plan.
@@ -135,6 +147,8 @@ pub struct Output {
     pub description: Option<String>,
 }
 
+#[cfg(test)]
+pub(crate) use kind::KINDS;
 pub(crate) use message::CONTENT_KEYS;
 
 pub use duration::{parse as parse_duration, show as show_duration};
@@ -170,45 +184,12 @@ fn read(source: &Source, root: &Node) -> Result<Workflow, Vec<Diagnostic>> {
     }
 }
 
-impl Workflow {
-    /// The URLs of the agents the file itself names, which must be fetched before it can be bound:
-    /// each once.
-    #[must_use]
-    pub fn urls(&self) -> Vec<&str> {
-        let inline = self.agents.iter().map(|agent| agent.url.as_str());
-        let selectors = self.steps.iter().flat_map(|step| {
-            step.selector.iter().chain(step.fallback.iter().map(|it| &it.selector))
-        });
-        let selected = selectors.filter_map(|selector| match selector {
-            Selector::Url(url) => Some(url.as_str()),
-            Selector::Match(_) | Selector::SameAs(_) => None,
-        });
-        let mut seen = HashSet::new();
-        inline.chain(selected).filter(|url| seen.insert(*url)).collect()
-    }
-
-    /// The index of a step.
-    #[must_use]
-    pub fn step(&self, id: &str) -> Option<usize> {
-        self.steps.iter().position(|step| step.id == id)
-    }
-
-    /// The steps that no other step waits for, in ascending order.
-    #[must_use]
-    pub fn last_steps(&self) -> Vec<usize> {
-        let mut has_dependents = vec![false; self.steps.len()];
-        for edge in &self.edges {
-            has_dependents[edge.from] = true;
-        }
-        (0..self.steps.len()).filter(|step| !has_dependents[*step]).collect()
-    }
-}
-
 /// The settings of `defaults`, which steps may change for themselves.
 struct Defaults {
     timeout: Duration,
     retry: Retry,
     on_error: OnError,
+    pause_timeout: Duration,
 }
 
 struct Checker<'s, 'n> {
@@ -238,6 +219,7 @@ impl<'n> Checker<'_, 'n> {
         let steps = self.steps(fields, top, &defaults, &mut edges);
         dag::check_cycles(&steps_in_file(&self.names), &edges, &mut self.decoder.problems);
         let (outputs, outputs_read) = self.outputs(fields);
+        let clean_up = self.clean_up(fields, &defaults);
         let schedule = self.schedules(fields, &inputs);
         let mut workflow = Workflow {
             convoke: convoke?,
@@ -255,8 +237,10 @@ impl<'n> Checker<'_, 'n> {
             schedule,
             steps,
             edges,
+            clean_up,
             outputs,
             outputs_read,
+            uses: BTreeMap::new(),
             source: self.decoder.source.clone(),
             lock: None,
         };
@@ -300,8 +284,7 @@ impl<'n> Checker<'_, 'n> {
             return None;
         };
         let name = self.decoder.string(node, "`name`")?;
-        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if !(1..=63).contains(&name.len()) || !name.chars().all(is_allowed) {
+        if !is_workflow_name(&name) {
             let message = format!("`{name}` cannot be the name of a workflow");
             self.decoder.invalid(
                 node.span,

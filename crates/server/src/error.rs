@@ -50,9 +50,10 @@ fn reply(refused: &ReplyError) -> Error {
             let field = format!("message.metadata[{}]", metadata::STEP);
             Error::invalid_field(field, refused.to_string())
         }
-        ReplyError::Ambiguous { .. } | ReplyError::Unkept { .. } | ReplyError::Undecided { .. } => {
-            Error::new(ErrorKind::InvalidParams, refused.to_string())
-        }
+        ReplyError::Ambiguous { .. }
+        | ReplyError::Unfit { .. }
+        | ReplyError::Unkept { .. }
+        | ReplyError::Undecided { .. } => Error::new(ErrorKind::InvalidParams, refused.to_string()),
         // It is looked for before it is delivered: unreachable but for a Message that came twice at once.
         ReplyError::CallerAway => Error::new(ErrorKind::Unauthenticated, refused.to_string()),
         ReplyError::Repeated | ReplyError::Unknown => Error::unavailable(refused.to_string(), None),

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use document::{Limits, Problems, Source};
+use document::{Diagnostic, Limits, Problems, Source};
 use planner::{Lock, Workflow};
 
 use crate::Workflows;
@@ -26,6 +26,8 @@ pub struct Folder {
     files: BTreeMap<PathBuf, File>,
     /// Why the folder could not be read when it was looked at last.
     unreadable: Option<String>,
+    /// How many workflows may be inside each other.
+    max_depth: usize,
 }
 
 /// One file, as it was when it was looked at last.
@@ -52,10 +54,18 @@ impl Folder {
     /// # Errors
     /// When the folder cannot be read. What is wrong with a file is said by [`Workflows::broken`].
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
-        let mut folder = Self { path: path.into(), files: BTreeMap::new(), unreadable: None };
+        let max_depth = planner::DEFAULT_MAX_DEPTH;
+        let (path, files) = (path.into(), BTreeMap::new());
+        let mut folder = Self { path, files, unreadable: None, max_depth };
         let found = stamps(&folder.path)?;
         folder.take(found);
         Ok(folder)
+    }
+
+    /// Sets how many workflows may be inside each other.
+    #[must_use]
+    pub fn with_max_depth(self, max_depth: usize) -> Self {
+        Self { max_depth, ..self }
     }
 
     /// Looks whether something has changed, and reads what has. When the folder itself cannot be read, everything
@@ -94,7 +104,8 @@ impl Folder {
     }
 
     /// The workflows of the files, in the order of their names. A file that is broken gives what it gave when it was
-    /// good last, if it ever was; one whose workflow has the name of an earlier one is left out.
+    /// good last, if it ever was; one whose workflow has the name of an earlier one is left out, and so is one
+    /// that cannot have another of these as its step.
     #[must_use]
     pub fn workflows(&self) -> Workflows {
         let mut workflows = Workflows::default();
@@ -106,6 +117,7 @@ impl Folder {
                 workflows.broken.extend(added.err());
             }
         }
+        workflows.link(self.max_depth);
         workflows
     }
 }
@@ -136,6 +148,26 @@ pub fn load_workflow(path: &Path) -> Result<Workflow, Problems> {
             Err(Problems::one(Source::new(&beside.display().to_string(), ""), problem))
         }
     }
+}
+
+/// Has a workflow carry along those of the folder of its file that its steps are.
+///
+/// # Errors
+/// When there is no such workflow, or it cannot be a step of this one: with where in the file.
+pub fn link_beside(
+    path: &Path,
+    workflow: Workflow,
+    max_depth: usize,
+) -> Result<Workflow, Vec<Diagnostic>> {
+    if workflow.subs().next().is_none() {
+        return Ok(workflow);
+    }
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let files = workflow_files(folder).unwrap_or_default();
+    // What is wrong with one of them is said where it is used.
+    let others = files.iter().filter_map(|file| load_workflow(file).ok());
+    let others = others.map(|other| (other.name.clone(), Arc::new(other))).collect();
+    planner::link(&Arc::new(workflow), &others, max_depth).map(Arc::unwrap_or_clone)
 }
 
 /// Reads the file of a lock.

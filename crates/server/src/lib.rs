@@ -41,7 +41,7 @@ pub use access::{Access, PublicSkills};
 pub use bind::{BindError, bind, bind_and_lock};
 pub use callbacks::CALLBACKS;
 pub use delegate::Delegation;
-pub use folder::{Folder, is_lock, load_lock, load_workflow, lock_of, workflow_files};
+pub use folder::{Folder, is_lock, link_beside, load_lock, load_workflow, lock_of, workflow_files};
 pub use hosts::Hosts;
 pub use orchestrator::{Offering, Orchestrator, Parts};
 pub use push::{DeliveryReport, DeliveryState, Position, PushParts, deliveries, retry_deliveries};

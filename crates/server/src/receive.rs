@@ -193,7 +193,7 @@ impl Receiver {
     }
 
     /// Answers the pause that the Message is addressed to, else the only one. Where that is not clear, nothing is
-    /// kept, and the status of the Task says what there is to answer.
+    /// kept, and the status of the Task says what there is to answer; so it does where the answer does not fit.
     async fn reply(&self, id: &RunId, received: Received<'_>) -> Result<RunId, NotTaken> {
         let Received { message, once, executor, .. } = received;
         let step = match message.metadata(metadata::STEP) {
@@ -208,9 +208,9 @@ impl Receiver {
         };
         match drive::reply(executor, id, step, message, once).await {
             Ok(_)
-            | Err(ExecutorError::Reply(ReplyError::Ambiguous { .. } | ReplyError::Repeated)) => {
-                Ok(id.clone())
-            }
+            | Err(ExecutorError::Reply(
+                ReplyError::Ambiguous { .. } | ReplyError::Repeated | ReplyError::Unfit { .. },
+            )) => Ok(id.clone()),
             Err(error) => Err(error.into()),
         }
     }
@@ -327,7 +327,7 @@ async fn go_on_driving(executor: &Executor, id: &RunId) {
 /// Leaves the token that somebody has brought with their run: agents may be called with others in exchange for it.
 fn bring(executor: &Executor, caller: &Principal, id: &RunId) {
     if let Some(token) = &caller.token {
-        executor.bring(id, token.clone());
+        executor.bring(id, token);
     }
 }
 

@@ -20,6 +20,9 @@ use uuid::Uuid;
 
 use crate::relay;
 
+/// What in the metadata of a question says what an answer has to fit.
+const EXPECTED: [&str; 2] = ["mimeType", "schema"];
+
 /// How much of a Task is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
@@ -115,8 +118,8 @@ async fn status(
             None => {
                 let mut parts = Vec::new();
                 for (step, pause) in recorded.run.pauses() {
-                    let text = question(runs, record, step, pause).await?;
-                    parts.push(Part::text(text).with_metadata(metadata::STEP, step.as_str()));
+                    let part = question(runs, record, step, pause).await?;
+                    parts.push(part.with_metadata(metadata::STEP, step.as_str()));
                 }
                 Some(parts)
             }
@@ -142,17 +145,19 @@ fn said(record: &TaskRecord, parts: Vec<Part>) -> Message {
         .with_context(record.context_id())
 }
 
+/// What is asked, with what the answer has to fit where that is said.
 async fn question(
     runs: &Runs,
     record: &TaskRecord,
     step: &StepId,
     pause: &Pause,
-) -> Result<String, ExecutorError> {
-    let text = match &pause.question {
-        Some(body) => runs.load::<Message>(record.id(), body).await?.text(),
-        None => pause.why.clone().unwrap_or_default(),
+) -> Result<Part, ExecutorError> {
+    let message: Option<Message> = match &pause.question {
+        Some(body) => Some(runs.load(record.id(), body).await?),
+        None => None,
     };
-    Ok(match (text.is_empty(), pause.kind, &pause.mismatch) {
+    let text = message.as_ref().map(Message::text).unwrap_or_default();
+    let text = match (text.is_empty(), pause.kind, &pause.mismatch) {
         (false, _, None) => text,
         (false, _, Some(why)) => format!("{text}\n(not what step {step} expects: {why})"),
         (true, _, Some(why)) => {
@@ -164,7 +169,11 @@ async fn question(
         (true, PauseKind::Auth, None) => {
             format!("The agent of step {step} waits for authorization.")
         }
-    })
+    };
+    let about = message.and_then(|message| message.parts.into_iter().next()?.metadata);
+    let expected = about.into_iter().flat_map(|about| about.0);
+    let expected = expected.filter(|(key, _)| EXPECTED.contains(&key.as_str()));
+    Ok(expected.fold(Part::text(text), |part, (key, value)| part.with_metadata(&key, value)))
 }
 
 /// What a stream tells of an event, once it is applied to the record: nothing of what only we need.
@@ -238,6 +247,9 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::StepCanceled { .. }
         | RunEvent::StepExpanded { .. }
         | RunEvent::StepGathered { .. }
+        | RunEvent::StepAsked { .. }
+        | RunEvent::StepAskedAgain { .. }
+        | RunEvent::StepAnswered { .. }
         | RunEvent::AttemptStarted { .. }
         | RunEvent::AttemptPaused { .. }
         | RunEvent::AttemptUnpaused { .. }
@@ -260,6 +272,9 @@ fn is_news(event: &RunEvent) -> bool {
         | RunEvent::ContextRefused { .. }
         | RunEvent::CallbackRefused { .. }
         | RunEvent::AttemptBound { .. }
+        | RunEvent::CallsCounted { .. }
+        | RunEvent::StepTaken { .. }
+        | RunEvent::AnswerPassed { .. }
         | RunEvent::ArtifactChunked { .. }
         | RunEvent::AttemptReported { .. }
         | RunEvent::AnswerDelivered { .. } => false,

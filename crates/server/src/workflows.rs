@@ -37,6 +37,22 @@ impl Workflows {
         Ok(())
     }
 
+    /// Has each carry along the workflows that its steps are. One of which that is not there, or does not take what it is
+    /// given, is left out, and said to be broken.
+    pub(crate) fn link(&mut self, max_depth: usize) {
+        let all = self.by_name.clone();
+        for (name, workflow) in &all {
+            match planner::link(workflow, &all, max_depth) {
+                Ok(linked) => _ = self.by_name.insert(name.clone(), linked),
+                Err(diagnostics) => {
+                    self.by_name.remove(name);
+                    let source_file = workflow.source.clone();
+                    self.broken.push(Problems { source_file, diagnostics });
+                }
+            }
+        }
+    }
+
     /// All of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Workflow>> {
         self.by_name.values()

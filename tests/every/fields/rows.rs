@@ -38,7 +38,7 @@ examples: [An example]
 steps: {a: {agent: it}}
 ";
 
-pub(super) static ROWS: [Row; 65] = [
+pub(super) static ROWS: [Row; 74] = [
     Row {
         field: "workflow.convoke",
         act: Act::Plan,
@@ -142,6 +142,12 @@ pub(super) static ROWS: [Row; 65] = [
         shows: |seen| seen.json["state"] == "completed",
     },
     Row {
+        field: "defaults.pause_timeout",
+        act: Act::Plan,
+        file: "defaults: {pause_timeout: 2m}\nsteps: {a: {agent: it}}",
+        shows: |seen| seen.step("a")["pause_timeout_seconds"] == 120.0,
+    },
+    Row {
         field: "step.agent",
         act: Act::Plan,
         file: "steps: {a: {agent: it}}",
@@ -182,6 +188,54 @@ pub(super) static ROWS: [Row; 65] = [
         act: Act::Run(&[]),
         file: "steps: {a: {agent: it, message: hi, when: 1 == 2}}",
         shows: |seen| seen.step("a")["state"] == "skipped",
+    },
+    Row {
+        field: "step.ask",
+        act: Act::Run(&[]),
+        file: "steps: {a: {ask: Really?}}",
+        shows: |seen| seen.done.code == 4 && seen.done.stderr.contains("Really?"),
+    },
+    Row {
+        field: "step.schema",
+        act: Act::Plan,
+        file: "steps: {a: {ask: Really?, schema: {type: boolean}}}",
+        shows: |seen| seen.step("a")["schema"] == json!({"type": "boolean"}),
+    },
+    Row {
+        field: "step.pause_timeout",
+        act: Act::Plan,
+        file: "steps: {a: {ask: Really?, pause_timeout: 2m}}",
+        shows: |seen| seen.step("a")["pause_timeout_seconds"] == 120.0,
+    },
+    Row {
+        field: "step.workflow",
+        act: Act::Run(&[]),
+        file: "steps: {a: {workflow: other}}",
+        shows: |seen| seen.done.stdout.contains("other said"),
+    },
+    Row {
+        field: "step.with",
+        act: Act::Run(&[]),
+        file: "steps: {a: {workflow: other, with: {q: that}}}",
+        shows: |seen| seen.done.stdout.contains("other said that"),
+    },
+    Row {
+        field: "step.undo",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: hi, undo: bye}, b: {agent: it, message: fail 9, needs: [a]}}",
+        shows: |seen| seen.part()["text"] == "bye",
+    },
+    Row {
+        field: "workflow.on_failure",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: fail 9}}\non_failure: {b: {agent: it, message: bye}}",
+        shows: |seen| seen.part()["text"] == "bye",
+    },
+    Row {
+        field: "workflow.finally",
+        act: Act::Run(&[]),
+        file: "steps: {a: {agent: it, message: hi}}\nfinally: {b: {agent: it, message: bye}}",
+        shows: |seen| seen.part()["text"] == "bye",
     },
     Row {
         field: "step.set",

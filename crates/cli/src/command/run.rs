@@ -82,6 +82,7 @@ async fn attend(args: &Args, out: Option<&Path>, mut started: Started) -> Result
             Ok(exit)
         }
         None => {
+            started.drive.clean_up(&started.id).await?;
             content::show_run(args, out, &started.drive.runs(), &recorded).await?;
             started.drive.finish().await?;
             Ok(exit_of(recorded.run.outcome()))

@@ -99,7 +99,11 @@ async fn show(args: &Args, place: &Place, run: &str) -> Result<Exit, Failure> {
         }
     }
     for step in &report.steps {
-        print_step(step);
+        print_step(step, "");
+    }
+    if let Some(clean_up) = &report.clean_up {
+        println!("\n{DIM}cleaned up by{DIM:#} {}: {}", clean_up.run, clean_up.state);
+        clean_up.steps.iter().for_each(|step| print_step(step, ""));
     }
     for artifact in &report.outputs {
         println!("\n{BOLD}{}{BOLD:#}", content::clean(&artifact.name));
@@ -110,8 +114,9 @@ async fn show(args: &Args, place: &Place, run: &str) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn print_step(step: &StepReport) {
-    println!("\n{BOLD}{}{BOLD:#}  {}", step.step, step.state);
+/// `above` leads to the run that it is a step of: both together are the address of its pauses.
+fn print_step(step: &StepReport, above: &str) {
+    println!("\n{BOLD}{above}{}{BOLD:#}  {}", step.step, step.state);
     if let Some(agent) = &step.agent {
         let rounds = step.rounds.map(|rounds| format!("  {DIM}rounds{DIM:#} {rounds}"));
         let fallback = step.fallback.map(|nth| format!(" (fallback {nth})"));
@@ -137,6 +142,9 @@ fn print_step(step: &StepReport) {
     }
     for artifact in &step.artifacts {
         print_artifact("artifact", artifact);
+    }
+    for inner in step.sub_run.iter().flat_map(|run| &run.steps) {
+        print_step(inner, &format!("{above}{}/", step.step));
     }
 }
 

@@ -146,7 +146,7 @@ fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
 /// The folder of workflows. What is wrong with a file is shown, and the file is left out.
 fn open(config: &Config) -> Result<Folder, Failure> {
     let path: &Path = &config.workflows;
-    let folder = Folder::open(path).map_err(|error| {
+    let folder = Folder::open(path).map(|it| it.with_max_depth(config.max_depth)).map_err(|error| {
         Failure::usage(format!(
             "cannot read the folder of workflows {}: {error}; name another one with --workflows",
             shown(path)

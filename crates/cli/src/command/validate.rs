@@ -63,7 +63,7 @@ fn check(file: &Path) -> Checked {
     }
     match Source::read(file, &Limits::default()) {
         Ok(source) => {
-            let problems = planner::check(&source).err().unwrap_or_default();
+            let problems = workflow_file::check(file, &source).err().unwrap_or_default();
             Checked { source, problems, is_readable: true }
         }
         Err(unread) => {

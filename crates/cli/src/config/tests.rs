@@ -4,7 +4,7 @@ use super::*;
 use crate::failure::Exit;
 
 /// Every setting: its key, its default, another value as it is written in a file, and in the environment or a flag.
-const SETTINGS: [(&str, &str, &str, &str); 43] = [
+const SETTINGS: [(&str, &str, &str, &str); 44] = [
     ("listen", "127.0.0.1:8100", "127.0.0.1:1", "127.0.0.1:2"),
     ("insecure", "false", "true", "false"),
     ("auth.api_keys", "false", "true", "false"),
@@ -28,6 +28,7 @@ const SETTINGS: [(&str, &str, &str, &str); 43] = [
     ("older_versions", "false", "true", "false"),
     ("runs.max_active", "64", "1", "2"),
     ("runs.queue", "1000", "0", "2"),
+    ("runs.max_depth", "8", "1", "2"),
     ("messages.remember", "Some(3600s)", "off", "2m"),
     ("push.attempts", "20", "1", "2"),
     ("push.give_up_after", "86400s", "1s", "2s"),
@@ -59,6 +60,7 @@ fn shown(config: &Config, key: &str) -> String {
         public_skills,
         allow_networks,
         account_networks,
+        max_depth,
         public_url,
         workflows,
         allowed_hosts,
@@ -104,6 +106,7 @@ fn shown(config: &Config, key: &str) -> String {
         "older_versions" => older_versions.to_string(),
         "runs.max_active" => runs.max_active.to_string(),
         "runs.queue" => runs.queue.to_string(),
+        "runs.max_depth" => max_depth.to_string(),
         "messages.remember" => format!("{remember:?}"),
         _ if key.starts_with("push.") => shown_of_push(push, callbacks, key),
         "evidence.probe_message" => format!("{probe_message:?}"),

@@ -45,6 +45,9 @@ impl Driver {
                     || wanted.contains(Effect::Watch(at, attempt))
             }
             Slot::Sleep(at, attempt) => wanted.contains(Effect::Sleep(at, attempt)),
+            // Each ends by itself, and is about no effect.
+            Slot::Pass(_) => true,
+            Slot::Expire(at) => wanted.contains(Effect::Expire(at)),
             Slot::Cancel(at, attempt) => wanted.contains(Effect::Cancel(at, attempt)),
             Slot::GiveUp(at, attempt) => wanted.contains(Effect::GiveUp(at, attempt)),
             Slot::StepDeadline(at) => wanted.contains(Effect::StepDeadline(at)),
@@ -73,6 +76,8 @@ impl Driver {
                     });
                 }
             }
+            Slot::Pass(_) => (),
+            Slot::Expire(at) => self.remind_of_pause(at)?,
             Slot::StepDeadline(at) => self.remind_of_step(at),
             Slot::Deadline => self.remind_of_deadline(),
         }
@@ -84,6 +89,9 @@ impl Driver {
         let Some((flight, errand)) = errand(&self.run.at(at).phase, is_new) else {
             return Ok(());
         };
+        if flight.intent.is_sub_run {
+            return self.attend(at, attempt).await;
+        }
         let message = self.message_of(at, &flight).await?;
         let reporter = self.reporter(at, attempt);
         let (limits, interfaces) = (self.shared.limits, Arc::clone(&self.shared.interfaces));
@@ -159,6 +167,9 @@ impl Driver {
         let Some((intent, task, give_up_at)) = self.run.to_cancel(at, attempt) else {
             return;
         };
+        if intent.is_sub_run {
+            return self.cancel_sub_run(at, attempt);
+        }
         let peer = self.peer(at, intent, Some(task));
         let task_id = task.task_id.clone();
         let step = self.step_id(at);
@@ -174,7 +185,7 @@ impl Driver {
         });
     }
 
-    fn remind(
+    pub(super) fn remind(
         &mut self,
         slot: Slot,
         at: Timestamp,
@@ -202,6 +213,13 @@ impl Driver {
             Slot::Sleep(at, attempt) => {
                 let step = self.step_id(at);
                 self.take(Report::of(Input::Woken { step, attempt }));
+            }
+            // Whoever answered hears nothing, and looks.
+            Slot::Pass(_) => (),
+            Slot::Expire(at) => {
+                if let Err(error) = self.remind_of_pause(at) {
+                    tracing::error!(%error, "a pause cannot end");
+                }
             }
             Slot::StepDeadline(at) => self.remind_of_step(at),
             Slot::Deadline => self.remind_of_deadline(),
@@ -282,6 +300,7 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
         Phase::Waiting
         | Phase::Ready
         | Phase::Rendering
+        | Phase::Asked { .. }
         | Phase::Unknown { .. }
         | Phase::Paused { task: None, .. }
         | Phase::Answered(..)

@@ -6,10 +6,11 @@ use jiff::Timestamp;
 use protocol::{model::metadata, v1::Message};
 use tokio::sync::oneshot;
 
-use super::{Driver, Shared, relay::relayed};
+use super::{Driver, Shared, ask::Replied, relay::relayed};
 use crate::{
-    ExecutorError,
+    ExecutorError, RunId,
     answer::{Answer, ReplyError},
+    flights::Slot,
     id::{Purpose, message_id},
     once,
     report::{Report, body_of},
@@ -18,13 +19,20 @@ use crate::{
 
 /// Somebody who waits until an answer is durable.
 pub(super) struct Waiting {
-    pub(super) step: StepId,
+    /// What it then hears.
+    pub(super) told: Result<StepId, ReplyError>,
     pub(super) taken: oneshot::Sender<Result<StepId, ReplyError>>,
 }
 
 /// Whether an event is that somebody has answered.
 fn is_answer(event: &RunEvent) -> bool {
-    matches!(event, RunEvent::AttemptAnswered { .. } | RunEvent::OutcomeChosen { .. })
+    matches!(
+        event,
+        RunEvent::AttemptAnswered { .. }
+            | RunEvent::OutcomeChosen { .. }
+            | RunEvent::StepAskedAgain { .. }
+            | RunEvent::StepAnswered { .. }
+    )
 }
 
 /// Who asks, and where an answer goes.
@@ -47,20 +55,28 @@ impl Driver {
         let Answer { step, message, once, taken } = answer;
         let Shared { store, account, .. } = &*self.shared;
         let mut kept = None;
-        if let Some(mut once) = once {
-            if once::taken(&**store, account, &mut once).await?.is_some() {
+        let mut once = once;
+        if let Some(once) = &mut once {
+            if once::taken(&**store, account, once).await?.is_some() {
                 // Whoever asked may be gone.
                 drop(taken.send(Err(ReplyError::Repeated)));
                 return Ok(());
             }
-            kept = Some(once.put_alone(account, &self.id)?);
+            kept = Some(once.put_alone(account, self.root())?);
         }
-        let prepared = match self.addressed(step) {
-            Ok(at) => self.answer_at(at, message).await?.map(|report| (at, report)),
+        let address = self.addressed(step);
+        if let Ok(address) = &address
+            && let Some((at, inner)) = self.inside(address)
+        {
+            self.pass_down(at, Answer { step: Some(inner), message, once, taken });
+            return Ok(());
+        }
+        let prepared = match address {
+            Ok(address) => self.prepared(&address, message).await?,
             Err(refused) => Err(refused),
         };
         match prepared {
-            Ok((at, report)) => {
+            Ok((at, (report, told))) => {
                 let step = self.run.at(at).id.clone();
                 let before = self.draft.events.len();
                 self.take(report);
@@ -70,7 +86,7 @@ impl Driver {
                     return Ok(());
                 }
                 self.draft.writes.extend(kept);
-                self.waiting.push(Waiting { step, taken });
+                self.waiting.push(Waiting { told: told.map(|()| step), taken });
             }
             // Whoever asked may be gone.
             Err(refused) => drop(taken.send(Err(refused))),
@@ -78,25 +94,86 @@ impl Driver {
         Ok(())
     }
 
-    /// Tells those whose answers the last commit has made durable.
+    /// Tells those whose answers the last commit has made durable, and hands on those for sub-runs.
     pub(super) fn confirm_answers(&mut self) {
         for waiting in self.waiting.drain(..) {
             // Whoever asked may be gone.
-            drop(waiting.taken.send(Ok(waiting.step)));
+            drop(waiting.taken.send(waiting.told));
+        }
+        for (sub_run, answer) in std::mem::take(&mut self.passing) {
+            let Some(sub_runs) = &self.sub_runs else { continue };
+            let passing = sub_runs.pass(sub_run, answer);
+            self.passed += 1;
+            self.flights.start(Slot::Pass(self.passed), passing);
         }
     }
 
+    /// The step an answer is for, and what is to be drafted of it.
+    async fn prepared(
+        &self,
+        address: &StepId,
+        message: Message,
+    ) -> Result<Result<(StepIndex, Replied), ReplyError>, ExecutorError> {
+        let Some(at) = self.run.find(address) else { return Ok(Err(ReplyError::NotPaused)) };
+        match self.replied(at, &message).await {
+            Ok(None) => (),
+            Ok(Some(replied)) => return Ok(Ok((at, replied))),
+            Err(refused) => return Ok(Err(refused)),
+        }
+        let report = self.answer_at(at, message).await?;
+        Ok(report.map(|report| (at, (report, Ok(())))))
+    }
+
     /// The step an answer is for: the one it names, else the only one that waits.
-    fn addressed(&self, step: Option<StepId>) -> Result<StepIndex, ReplyError> {
+    fn addressed(&self, step: Option<StepId>) -> Result<StepId, ReplyError> {
         let open: Vec<StepId> = self.run.pauses().map(|(step, _)| step.clone()).collect();
-        let step = match (step, open.as_slice()) {
-            (_, []) => return Err(ReplyError::NotPaused),
-            (Some(step), open) if open.contains(&step) => step,
-            (Some(step), _) => return Err(ReplyError::StepNotPaused { step, open }),
-            (None, [only]) => only.clone(),
-            (None, _) => return Err(ReplyError::Ambiguous { open }),
+        match (step, open.as_slice()) {
+            (_, []) => Err(ReplyError::NotPaused),
+            (Some(step), open) if open.contains(&step) => Ok(step),
+            (Some(step), _) => Err(ReplyError::StepNotPaused { step, open }),
+            (None, [only]) => Ok(only.clone()),
+            (None, _) => Err(ReplyError::Ambiguous { open }),
+        }
+    }
+
+    /// The step that is a sub-run, and the address inside of it; nothing for a step of this run.
+    fn inside(&self, address: &StepId) -> Option<(StepIndex, StepId)> {
+        let (outer, inner) = address.as_str().split_once('/')?;
+        Some((self.run.find(&StepId::new(outer))?, StepId::new(inner)))
+    }
+
+    /// Drafts what is kept here of an answer for a sub-run, which gets it after the commit.
+    fn pass_down(&mut self, at: StepIndex, answer: Answer) {
+        let Phase::Paused { flight, task: Some(task), .. } = &self.run.at(at).phase else {
+            // Whoever asked may be gone.
+            return drop(answer.taken.send(Err(ReplyError::NotPaused)));
         };
-        self.run.find(&step).ok_or(ReplyError::NotPaused)
+        let (attempt, sub_run) = (flight.attempt, task.task_id.parse::<RunId>());
+        let said = answer.message.clone().with_task(self.root().as_str());
+        let said = said.with_context(self.contexts.ours());
+        let mut blobs = Vec::new();
+        match (sub_run, body_of(&self.shared.account, &said, &mut blobs)) {
+            (Ok(sub_run), Ok(said)) => {
+                let (step, at) = (self.run.at(at).id.clone(), Timestamp::now());
+                let input = Input::PassedDown { step, attempt, at, said: Some(said) };
+                self.take(Report { blobs, ..Report::of(input) });
+                self.passing.push((sub_run, answer));
+            }
+            (Err(error), _) => {
+                let why = error.to_string();
+                drop(answer.taken.send(Err(ReplyError::Unkept { why })));
+            }
+            (_, Err(error)) => {
+                let why = error.to_string();
+                drop(answer.taken.send(Err(ReplyError::Unkept { why })));
+            }
+        }
+    }
+
+    /// The run that has the Task which this one is inside of.
+    fn root(&self) -> &RunId {
+        let above = self.run.header().and_then(|header| header.parent.as_ref());
+        above.map_or(&self.id, |above| &above.root)
     }
 
     /// What an answer in a relay refers to, as its agent knows it.

@@ -188,7 +188,9 @@ fn judged(
     result: StepResult,
 ) -> Result<Judged, ExpressionError> {
     scope.this = Some(Arc::new(result.clone()));
-    let outputs = planner::evaluate_step_outputs(workflow, step, &scope)?;
+    // Those of a sub-run are there, too.
+    let mut outputs = result.outputs.clone();
+    outputs.extend(planner::evaluate_step_outputs(workflow, step, &scope)?);
     let result = StepResult { outputs, ..result };
     scope.this = Some(Arc::new(result.clone()));
     let is_good = planner::evaluate_until(workflow, step, &scope)?;

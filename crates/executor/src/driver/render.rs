@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use planner::{
-    Binding, ErrorClass, ExpressionError, MAX_REFERENCES, Plan, Push, RunView, Scope, StepError,
-    StepResult, StepState,
+    Binding, ErrorClass, ExpressionError, Item, MAX_REFERENCES, Plan, Push, RunView, Scope,
+    StepError, StepResult, StepState, Undoes,
 };
 use protocol::{
     model::metadata::{self, ATTEMPT},
@@ -20,7 +20,7 @@ use crate::{
     callback::{Callback, Callbacks},
     id::{Purpose, message_id},
     report::{Report, body_of, clip},
-    run::{Input, Intent, Rendered, StepId, StepIndex},
+    run::{Input, Intent, Rendered, RunError, StepId, StepIndex},
 };
 
 /// The most steps that are looked at for Tasks to refer to.
@@ -40,24 +40,40 @@ impl Driver {
             return Ok(report);
         }
         scope.item = self.item(at).await?;
-        scope.this = self.round_before(at).await?;
+        let undoes = plan.workflow.steps[planned].undoes.as_ref();
+        if let Some(undoes) = undoes {
+            self.look_back(undoes, &mut scope).await?;
+        }
+        let undone = scope.this.as_ref().filter(|_| undoes.is_some());
+        let undone = undone.and_then(|this| this.task_id.clone());
+        if undoes.is_none() {
+            scope.this = self.round_before(at).await?;
+        }
         let Some(binding) = serving(&plan, &self.run, at) else {
+            if let Some(report) = self.sub_run(at, &plan, &scope)? {
+                return Ok(report);
+            }
+            if let Some(report) = self.question(at, &plan, &scope)? {
+                return Ok(report);
+            }
             return self.computed(at, planner::evaluate_set(&plan.workflow, planned, &scope));
         };
         let built = planner::render_message(&plan.workflow, planned, &scope).and_then(|parts| {
             Ok((parts, planner::render_metadata(&plan.workflow, planned, &scope)?))
         });
         match built {
-            Ok((parts, metadata)) => match self.intend(at, binding, parts, metadata).await {
-                Err(error @ ExecutorError::TooLarge { .. }) => {
-                    let agent = &binding.agent;
-                    self.cannot_render(
-                        at,
-                        &format!("the Message for `{agent}` is too large: {error}"),
-                    )
+            Ok((parts, metadata)) => {
+                match self.intend(at, binding, (parts, metadata), undone).await {
+                    Err(error @ ExecutorError::TooLarge { .. }) => {
+                        let agent = &binding.agent;
+                        self.cannot_render(
+                            at,
+                            &format!("the Message for `{agent}` is too large: {error}"),
+                        )
+                    }
+                    report => report,
                 }
-                report => report,
-            },
+            }
             Err(error) => self.cannot_render(at, &error.to_string()),
         }
     }
@@ -135,7 +151,10 @@ impl Driver {
         let scope = self.scope(&plan.workflow.outputs_read).await?;
         let mut blobs = Vec::new();
         let accepts = self.run.header().map(|header| header.accepts.clone()).unwrap_or_default();
+        let is_clean_up = self.run.header().is_some_and(|header| header.cleans_up.is_some());
         let yielded = match self.run.is_relay() {
+            // Nobody looks for outputs of it.
+            false if is_clean_up => Ok(Vec::new()),
             true => Ok(self.result(index(0)).await?.artifacts.clone()),
             false => planner::evaluate_outputs(&plan.workflow, &scope)
                 .map(|artifacts| planner::accepted(artifacts, &accepts)),
@@ -162,23 +181,35 @@ impl Driver {
             steps.insert(plan.workflow.steps[*position].id.clone(), result);
         }
         let header = self.run.header();
+        let cleans_up = header.and_then(|header| header.cleans_up.as_deref());
+        let started_at = cleans_up.map(|it| it.started_at).or(self.run.started_at());
         let run = RunView {
-            id: self.id.to_string(),
+            id: cleans_up.map_or(&self.id, |it| &it.run).to_string(),
             context_id: header.map(|header| header.context_id.clone()).unwrap_or_default(),
             workflow: plan.workflow.name.clone(),
-            error: None,
+            error: cleans_up.and_then(|it| it.error.as_ref()).map(error_view),
             scheduled_at: header.and_then(|header| header.scheduled_at).map(|at| at.to_string()),
-            started_at: self.run.started_at().map(|at| at.to_string()).unwrap_or_default(),
+            started_at: started_at.map(|at| at.to_string()).unwrap_or_default(),
         };
         Ok(Scope { inputs: start.inputs, steps, run, item: None, this: None, start: start.parts })
+    }
+
+    /// What a step of a clean-up undoes, and the item that it was.
+    async fn look_back(&mut self, undoes: &Undoes, scope: &mut Scope) -> Result<(), ExecutorError> {
+        let whole = self.result(index(undoes.step)).await?;
+        let item = undoes.item.and_then(|item| whole.items.as_ref()?.get(item).cloned());
+        scope.this = Some(item.unwrap_or_else(|| Arc::clone(&whole)));
+        let value = Arc::new(undoes.value.clone());
+        scope.item = undoes.item.map(|index| Item { value, index });
+        Ok(())
     }
 
     async fn intend(
         &mut self,
         at: StepIndex,
         binding: &Binding,
-        parts: Vec<Part>,
-        metadata: Map<String, Value>,
+        (parts, metadata): (Vec<Part>, Map<String, Value>),
+        undone: Option<String>,
     ) -> Result<Report, ExecutorError> {
         let attempt = self.run.at(at).attempts + 1;
         let step = self.run.at(at).id.clone();
@@ -193,6 +224,7 @@ impl Driver {
             .with_metadata(ATTEMPT, id.as_str());
         message = self.with_origin(message);
         message.reference_task_ids.extend(self.references(at));
+        message.reference_task_ids.extend(undone);
         let mut blobs: Vec<Write> = Vec::new();
         let (interface, fallbacks) = self.shared.interfaces.order(binding);
         let intent = Intent {
@@ -203,6 +235,7 @@ impl Driver {
             streaming: binding.streaming,
             message: body_of(&self.shared.account, &message, &mut blobs)?,
             callback: self.callback_for(at, binding),
+            is_sub_run: false,
         };
         let report = self.rendered(at, Rendered::Send(Arc::new(intent)));
         Ok(Report { blobs, message: Some(Arc::new(message)), ..report })
@@ -267,6 +300,12 @@ impl Driver {
         let step: StepId = self.run.at(at).id.clone();
         Report::of(Input::Rendered { step, at: Timestamp::now(), rendered })
     }
+}
+
+/// Why a run failed, as expressions see it.
+fn error_view(error: &RunError) -> StepError {
+    let step = error.step.as_ref().map(ToString::to_string).unwrap_or_default();
+    StepError { step, ..error.error.clone() }
 }
 
 fn no_outputs(why: &str) -> StepError {

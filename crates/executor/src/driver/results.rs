@@ -128,7 +128,11 @@ impl Driver {
     /// The result of an item, or of a step that has none.
     async fn own_result(&self, at: StepIndex) -> Result<Arc<StepResult>, ExecutorError> {
         Ok(match &self.run.at(at).phase {
-            Phase::Settled(Settled::Completed(body) | Settled::Failed(body, _)) => {
+            Phase::Settled(
+                Settled::Completed(body)
+                | Settled::Failed(body, _)
+                | Settled::Taken { result: Some(body), .. },
+            ) => {
                 let body = body.clone();
                 Arc::new(self.load(&body).await?)
             }

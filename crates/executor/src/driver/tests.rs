@@ -41,6 +41,8 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         mailbox: Mailbox::default(),
         caller: Caller::nobody(),
         seat: Seats::new(RunLimits::NONE).take_up(&id, Timestamp::UNIX_EPOCH, false, None),
+        sub_runs: None,
+        tally: Arc::default(),
     };
     let outbound = Outbound::new(Policy::loopback()).unwrap();
     let (limits, interfaces) = (Limits::default(), Arc::default());
@@ -73,6 +75,8 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         by_token: false,
         key: None,
         scheduled_at: None,
+        parent: None,
+        cleans_up: None,
     };
     driver.open(Box::new(header), Vec::new(), Arc::default(), Arc::from([])).await.unwrap();
     (folder, driver)

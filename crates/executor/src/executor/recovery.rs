@@ -4,7 +4,7 @@ use protocol::auth::Caller;
 use store::{Claim, Owned};
 
 use super::Executor;
-use crate::{ExecutorError, RunId};
+use crate::{ExecutorError, RunId, run::Header};
 
 /// Runs claimed at once after a restart.
 const CLAIMED_AT_ONCE: usize = 64;
@@ -62,16 +62,20 @@ impl Executor {
         }
         let recorded = self.runs().read(id).await?;
         if recorded.run.outcome().is_some() {
-            return Ok(());
+            return self.resume_clean_up(id).await;
         }
         let owned = match self.idle.remove(&key) {
             Some((_, owned)) => owned,
             None => self.claim(id).await?,
         };
-        let seat = self.take_up(id, &recorded.plan.workflow, &recorded.run);
-        let is_by_token = recorded.run.header().is_some_and(|header| header.by_token);
-        let caller = if is_by_token { Caller::with_token(None) } else { Caller::nobody() };
-        let run = self.supervised(id, owned, seat, caller);
+        let header = recorded.run.header();
+        let seat = match header.is_none_or(Header::is_listed) {
+            false => Self::seat_of_sub_run(id),
+            true => self.take_up(id, &recorded.plan.workflow, &recorded.run),
+        };
+        let above = header.and_then(|header| header.parent.as_deref());
+        let caller = header.map_or_else(Caller::nobody, |header| self.caller_again(header));
+        let run = self.supervised(id, owned, seat, &recorded.plan, above, caller);
         match run.revive().await {
             Ok(driver) => {
                 self.launch(run, driver).await;
@@ -83,6 +87,49 @@ impl Executor {
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// On whose behalf a run goes on: of the same as the run that it is a part of, or cleans up after, where that is driven
+    /// here; else of somebody whose token was not kept.
+    fn caller_again(&self, header: &Header) -> Caller {
+        let parent = header.parent.as_ref().map(|above| &above.run);
+        let of = parent.or_else(|| header.cleans_up.as_ref().map(|after| &after.run));
+        match of.and_then(|run| self.caller_of_run(run)) {
+            Some(caller) => caller,
+            // Nobody can come to a clean-up that has outlived the process of its run.
+            None if header.by_token && header.cleans_up.is_none() => Caller::with_token(None),
+            None => Caller::nobody(),
+        }
+    }
+
+    /// On whose behalf a run is driven here.
+    pub(super) fn caller_of_run(&self, id: &RunId) -> Option<Caller> {
+        self.drivers.get(&self.key(id)).map(|handle| handle.caller.clone())
+    }
+
+    /// Takes up what is left to be done after a run that has ended.
+    async fn resume_clean_up(&self, id: &RunId) -> Result<(), ExecutorError> {
+        let clean_up = id.of_clean_up();
+        match self.runs().read(&clean_up).await {
+            Ok(recorded) if recorded.run.outcome().is_none() => {
+                Box::pin(self.resume(&clean_up)).await
+            }
+            Ok(_) | Err(ExecutorError::UnknownRun { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until what is done after a run that was driven here is done; at once when there is nothing. Cancel safe.
+    ///
+    /// # Errors
+    /// When its driver stops before.
+    pub async fn cleaned_up(&self, id: &RunId) -> Result<(), ExecutorError> {
+        // Its driver hands over before it ends.
+        self.finished(id).await?;
+        match self.finished(&id.of_clean_up()).await {
+            Ok(_) | Err(ExecutorError::UnknownRun { .. }) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 

@@ -25,8 +25,9 @@ impl Reporter {
         };
         let context =
             ContextSeen { agent: intent.agent.clone(), context_id: task.context_id.clone() };
+        let (mismatch, why, within) = (None, None, None);
         let pause =
-            Pause { kind, message_id, question, mismatch: None, why: None, awaits_caller: false };
+            Pause { kind, message_id, question, mismatch, why, within, awaits_caller: false };
         let report = Report::of(self.input_paused(Some(task), pause));
         Ok(Report { blobs, context: Some(context), ..report })
     }
@@ -44,6 +45,7 @@ impl Reporter {
             message_id: Some(message.message_id.clone()),
             question: Some(body_of(&self.account, message, &mut blobs)?),
             mismatch: Some(clip(mismatch)),
+            within: None,
             why: None,
             awaits_caller: false,
         };
@@ -54,8 +56,10 @@ impl Reporter {
     pub(super) fn withheld(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {
         let mut blobs = Vec::new();
         let question = Some(body_of(&self.account, &attempt.wish(), &mut blobs)?);
-        let (kind, message_id, mismatch, why) = (PauseKind::Auth, None, None, None);
-        let pause = Pause { kind, message_id, question, mismatch, why, awaits_caller: true };
+        let (kind, message_id, mismatch) = (PauseKind::Auth, None, None);
+        let (why, within) = (None, None);
+        let pause =
+            Pause { kind, message_id, question, mismatch, why, within, awaits_caller: true };
         let task = attempt.errand.task().cloned();
         Ok(Report { blobs, ..Report::of(self.input_paused(task, pause)) })
     }

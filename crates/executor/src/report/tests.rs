@@ -39,6 +39,7 @@ fn attempt(message: Message) -> (Attempt, mpsc::Receiver<Report>) {
         streaming: true,
         message: body_of(&reporter.account, &message, &mut blobs).unwrap(),
         callback: None,
+        is_sub_run: false,
     };
     let limits = crate::Limits::default();
     let attempt = Attempt {

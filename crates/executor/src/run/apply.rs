@@ -35,6 +35,12 @@ impl Run {
             | RunEvent::StepExpanded { .. }
             | RunEvent::StepGathered { .. }
             | RunEvent::StepCompleted { .. }
+            | RunEvent::StepTaken { .. }
+            | RunEvent::StepAsked { .. }
+            | RunEvent::StepAskedAgain { .. }
+            | RunEvent::StepAnswered { .. }
+            | RunEvent::CallsCounted { .. }
+            | RunEvent::AnswerPassed { .. }
             | RunEvent::StepComputed { .. }
             | RunEvent::StepReused { .. }
             | RunEvent::StepFailed { .. } => self.apply_to_step(event),
@@ -77,6 +83,16 @@ impl Run {
             RunEvent::StepGathered { step, at, failed } => {
                 self.settle(step, *at, Settled::Gathered { failed: *failed });
             }
+            RunEvent::StepTaken { step, at, state, result } => {
+                self.take(step, *at, *state, result.as_ref());
+            }
+            RunEvent::StepAsked { step, at, pause } => self.ask(step, *at, pause),
+            RunEvent::StepAskedAgain { step, at, pause, .. } => self.ask_again(step, *at, pause),
+            RunEvent::StepAnswered { step, at, result, .. } => self.answered(step, *at, result),
+            RunEvent::CallsCounted { step, attempt, calls } => {
+                self.count_calls(step, *attempt, *calls);
+            }
+            RunEvent::AnswerPassed { at, .. } => self.pass(*at),
             RunEvent::StepCompleted { step, at, task, result, .. } => {
                 self.note_task(step, task.as_ref());
                 self.settle(step, *at, Settled::Completed(result.clone()));
@@ -128,7 +144,7 @@ impl Run {
         self.pass(at);
         self.started_at = Some(at);
         self.effects.add(Effect::Deadline);
-        self.release_roots();
+        self.begin_stages();
     }
 
     /// The only place where a step's phase changes: keeps slots, sets and effects in step with it.
@@ -148,7 +164,7 @@ impl Run {
         let has_slot = step.holds_slot();
         self.slots_taken = self.slots_taken + usize::from(has_slot) - usize::from(had_slot);
         self.to_doubt.remove(&at);
-        set_member(&mut self.active, at, has_slot || has_begun);
+        set_member(&mut self.active, at, has_slot || has_begun || is_paused);
         set_member(&mut self.ready, at, is_ready);
         set_member(&mut self.expanded, at, is_expanded);
         if was_paused != is_paused {
@@ -165,9 +181,10 @@ impl Run {
         self.now = self.now.max(at);
     }
 
-    fn release_roots(&mut self) {
+    pub(super) fn release_roots(&mut self) {
         for at in self.shape.indices() {
-            if self.at(at).open == 0 {
+            let is_free = self.at(at).open == 0 && self.at(at).phase == Phase::Waiting;
+            if is_free && self.has_begun(at) {
                 self.set_phase(at, Phase::Ready);
             }
         }
@@ -213,6 +230,7 @@ impl Run {
             {
                 self.end_step(index, since, Settled::Canceled);
             }
+            Phase::Asked { .. } => self.end_step(index, since, Settled::Canceled),
             Phase::Rendering => self.set_phase(index, Phase::Ready),
             Phase::Waiting
             | Phase::Ready
@@ -220,22 +238,6 @@ impl Run {
             | Phase::Items
             | Phase::Canceling { .. }
             | Phase::Settled(_) => (),
-        }
-    }
-
-    fn overspent(&self, step: &StepId) -> RunError {
-        let calls = self.shape.budget;
-        RunError {
-            step: None,
-            error: StepError {
-                step: String::new(),
-                class: ErrorClass::Invalid,
-                message: format!(
-                    "the run has made the {calls} calls of its budget, and step `{step}` needs one more: \
-                     raise `budget.calls`, or have fewer attempts"
-                ),
-                attempt: 0,
-            },
         }
     }
 

@@ -53,6 +53,12 @@ impl Run {
             | RunEvent::RunAdmitted { .. }
             | RunEvent::RunResumed { .. }
             | RunEvent::StepSkipped { .. }
+            | RunEvent::StepTaken { .. }
+            | RunEvent::StepAsked { .. }
+            | RunEvent::StepAskedAgain { .. }
+            | RunEvent::StepAnswered { .. }
+            | RunEvent::CallsCounted { .. }
+            | RunEvent::AnswerPassed { .. }
             | RunEvent::StepCanceled { .. }
             | RunEvent::StepExpanded { .. }
             | RunEvent::StepGathered { .. }
@@ -78,7 +84,7 @@ impl Run {
         let Some(index) = self.find(step) else {
             return;
         };
-        self.calls += 1;
+        self.calls += u64::from(!intent.is_sub_run);
         let found = &mut self.steps[index.position()];
         found.attempts = attempt;
         found.started_at.get_or_insert(at);

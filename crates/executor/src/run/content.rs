@@ -120,6 +120,45 @@ pub struct Header {
     /// The time of the schedule that started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled_at: Option<Timestamp>,
+    /// The run that it is a part of; absent for one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Box<Parent>>,
+    /// The run that it cleans up after; absent for any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleans_up: Option<Box<CleansUp>>,
+}
+
+/// What a run is that cleans up after another one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CleansUp {
+    /// That one.
+    pub run: RunId,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// Why it failed; absent when it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<RunError>,
+}
+
+impl Header {
+    /// Whether it is a run that somebody asked for, and no part of one.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        self.parent.is_none() && self.cleans_up.is_none()
+    }
+}
+
+/// What a sub-run is an attempt of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The run.
+    pub run: RunId,
+    /// The step.
+    pub step: StepId,
+    /// Counted from 1.
+    pub attempt: u32,
+    /// The run that all of it is inside of: it has a Task.
+    pub root: RunId,
 }
 
 /// An outgoing Message, fixed before it is sent.
@@ -141,6 +180,10 @@ pub struct Intent {
     /// Where the agent may tell of its Task; goes along with the attempt's first Message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callback: Option<Callback>,
+    /// Whether no agent is sent anything: the attempt is a run of the workflow that `agent` names, and `message` is what
+    /// that starts with, a JSON object.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_sub_run: bool,
 }
 
 /// A Task on the agent's side.
@@ -193,9 +236,32 @@ pub struct Pause {
     /// Why its direct Message is taken for a question: it is not what the step expects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mismatch: Option<String>,
+    /// What waits inside of a sub-run; absent for what waits itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Box<Within>>,
+}
+
+/// The pauses of a sub-run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Within {
+    /// Each with its address: `STEP/STEP`.
+    pub pauses: Vec<(StepId, Pause)>,
+    /// Whether something else of it goes on meanwhile.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub goes_on: bool,
 }
 
 impl Pause {
+    /// All that waits, each under its address: itself under that of its step, or what waits inside.
+    pub(super) fn open<'a>(
+        &'a self,
+        step: &'a StepId,
+    ) -> impl Iterator<Item = (&'a StepId, &'a Pause)> {
+        let within = self.within.iter().flat_map(|within| &within.pauses);
+        let own = self.within.is_none().then_some((step, self));
+        own.into_iter().chain(within.map(|(address, pause)| (address, pause)))
+    }
+
     /// What is asked, as text; `None` when the agent says nothing or too much to stand in the journal itself.
     #[must_use]
     pub fn text(&self) -> Option<String> {

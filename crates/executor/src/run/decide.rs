@@ -14,6 +14,14 @@ impl Run {
     pub(super) fn decide(&mut self, input: Input) -> Option<RunEvent> {
         match input {
             Input::Rendered { step, at, rendered } => self.decide_rendered(step, at, rendered),
+            Input::Replied { step, at, said, reply } => self.decide_replied(step, at, said, reply),
+            Input::Expired { step, at, error, result } => {
+                self.decide_expired(step, at, error, result)
+            }
+            Input::Counted { step, attempt, calls } => self.decide_counted(step, attempt, calls),
+            Input::PassedDown { step, attempt, at, said } => {
+                self.decide_passed_down(step, attempt, at, said)
+            }
             Input::Bound { step, attempt, task } => self
                 .is_unbound(&step, attempt)
                 .then_some(RunEvent::AttemptBound { step, attempt, task }),
@@ -131,7 +139,9 @@ impl Run {
             return None;
         }
         Some(match rendered {
-            Rendered::Send(_) if self.is_spent() => RunEvent::BudgetSpent { at, step },
+            Rendered::Send(intent) if !intent.is_sub_run && self.is_spent() => {
+                RunEvent::BudgetSpent { at, step }
+            }
             Rendered::Send(intent) => {
                 RunEvent::AttemptStarted { step, attempt: found.attempts + 1, at, intent }
             }
@@ -139,6 +149,7 @@ impl Run {
                 RunEvent::StepSkipped { step, at, reason: SkipReason::When { condition } }
             }
             Rendered::Expand { items, count } => RunEvent::StepExpanded { step, at, items, count },
+            Rendered::Ask { pause } => RunEvent::StepAsked { step, at, pause },
             Rendered::Computed { result } => RunEvent::StepComputed { step, at, result },
             Rendered::Reused { result, from } => RunEvent::StepReused { step, at, result, from },
             Rendered::Fail { error, result } => RunEvent::StepFailed { step, at, result, error },
@@ -226,11 +237,6 @@ impl Run {
             let halted = matches!(found.phase, Phase::Canceling { .. });
             (halted && found.is_current(attempt)) || self.orphans.contains_key(&(index, attempt))
         })
-    }
-
-    /// Whether no Message may be sent any more.
-    pub(super) fn is_spent(&self) -> bool {
-        self.calls >= self.shape.budget
     }
 
     fn may_halt(&self) -> bool {

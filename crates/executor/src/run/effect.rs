@@ -19,6 +19,8 @@ pub enum Effect {
     Watch(StepIndex, u32),
     /// Sleep until the back-off is over, answer with `Woken`.
     Sleep(StepIndex, u32),
+    /// Sleep until a pause has lasted as long as it may, answer with `Expired`.
+    Expire(StepIndex),
     /// Tell the agent to cancel a Task that is no longer wanted.
     Cancel(StepIndex, u32),
     /// Stop waiting for an un-bound attempt that is no longer wanted.

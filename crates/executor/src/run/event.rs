@@ -3,60 +3,42 @@
 mod about;
 mod bodies;
 
-use std::{borrow::Borrow, fmt, sync::Arc};
+use std::sync::Arc;
 
 use jiff::Timestamp;
-use planner::StepError;
+use planner::{StepError, StepState};
 use protocol::v1::TaskState;
 use serde::{Deserialize, Serialize};
 
-use super::content::{
-    Chosen, Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, RemoteTask, Reuse,
-    SkipReason,
+use super::{
+    Chosen, Chunk, Header, Intent, Next, NextRound, OpeningTurn, Outcome, Pause, Refusal,
+    RemoteTask, Reuse, SkipReason, StepId,
 };
-use super::refusal::Refusal;
 use crate::body::Body;
 
 pub(crate) use self::bodies::name_blob;
 
-/// A step's name as the workflow file has it, or that of an item of a step: `STEP[N]`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct StepId(pub(crate) Arc<str>);
-
-impl Borrow<str> for StepId {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for StepId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// One entry of a run's journal. Changing a variant means a new journal version.
+///
+/// In all of them `at` is when it happened, `step` to which step, and `attempt` in which of its attempts, counted from 1.
+#[expect(missing_docs, reason = "the fields that nearly all have are described once")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunEvent {
     /// Before the run: a Message from which no run can start yet, and what its sender is asked.
     RunDeferred {
-        /// When.
         at: Timestamp,
         /// What was said.
         turn: Box<OpeningTurn>,
     },
     /// Instead of a run: a Message from which no run can ever start. Nothing follows.
     RunRejected {
-        /// When.
         at: Timestamp,
         /// What was said.
         turn: Box<OpeningTurn>,
     },
     /// The run exists. Everything it is pinned to is in the header.
     RunStarted {
-        /// When.
         at: Timestamp,
         /// Plan, inputs and context.
         header: Box<Header>,
@@ -69,38 +51,26 @@ pub enum RunEvent {
         header: Box<Header>,
     },
     /// The turn of a queued run has come: it starts.
-    RunAdmitted {
-        /// When.
-        at: Timestamp,
-    },
+    RunAdmitted { at: Timestamp },
     /// A driver picked the run up again.
-    RunResumed {
-        /// When.
-        at: Timestamp,
-    },
+    RunResumed { at: Timestamp },
     /// The step will not run.
     StepSkipped {
-        /// Which.
         step: StepId,
-        /// When.
         at: Timestamp,
         /// Why.
         reason: SkipReason,
     },
     /// The step is not needed any more: another one has as many completed dependencies as it waits for.
     StepCanceled {
-        /// Which.
         step: StepId,
-        /// When.
         at: Timestamp,
         /// The step that does not need it.
         by: StepId,
     },
     /// The step runs once for each of these.
     StepExpanded {
-        /// Which.
         step: StepId,
-        /// When.
         at: Timestamp,
         /// The items: a JSON array.
         items: Body,
@@ -109,18 +79,51 @@ pub enum RunEvent {
     },
     /// All items of a step are settled, and so is the step.
     StepGathered {
-        /// Which.
         step: StepId,
-        /// When.
         at: Timestamp,
         /// How many of them have failed; then the step has.
         failed: u32,
     },
+    /// The step has ended in the run that this one cleans up after.
+    StepTaken {
+        step: StepId,
+        at: Timestamp,
+        /// How.
+        state: StepState,
+        /// A [`planner::StepResult`], where somebody reads it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Body>,
+    },
+    /// The step asks a person.
+    StepAsked {
+        step: StepId,
+        at: Timestamp,
+        /// What it asks.
+        pause: Pause,
+    },
+    /// An answer that does not fit; the question stands.
+    StepAskedAgain {
+        step: StepId,
+        at: Timestamp,
+        /// The Message of whoever answered: ProtoJSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Body>,
+        /// What it asks, with what is wrong with the answer.
+        pause: Pause,
+    },
+    /// An answer that fits: it is the result of the step.
+    StepAnswered {
+        step: StepId,
+        at: Timestamp,
+        /// The Message of whoever answered: ProtoJSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Body>,
+        /// A [`planner::StepResult`].
+        result: Body,
+    },
     /// INTENT: this Message is about to be sent, perhaps more than once, always the same bytes.
     AttemptStarted {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
         /// When; the attempt's timeout counts from here.
         at: Timestamp,
@@ -129,35 +132,43 @@ pub enum RunEvent {
     },
     /// The agent refused our contextId; the Message goes out once more without it.
     ContextRefused {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
         /// The same content under a new messageId and without a context.
         intent: Arc<Intent>,
     },
     /// The agent refused to send notifications; the Message goes out once more without asking for them.
     CallbackRefused {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
         /// The same content under a new messageId and without a callback.
         intent: Arc<Intent>,
     },
     /// BIND: the agent answered with a Task; from here the Message is never sent again.
     AttemptBound {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
         /// Where to find it again.
         task: RemoteTask,
     },
-    /// A piece of an artifact that is an output of the run as it is. Only what is told of the run depends on
-    /// it; those who follow put the pieces together.
+    /// A sub-run has ended, and its Messages count as those of this run.
+    CallsCounted {
+        step: StepId,
+        attempt: u32,
+        /// How many it and those inside of it have sent.
+        calls: u64,
+    },
+    /// An answer for a step of a sub-run, which takes it itself: kept for the history of the Task.
+    AnswerPassed {
+        step: StepId,
+        attempt: u32,
+        at: Timestamp,
+        /// The Message of whoever answered: ProtoJSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Body>,
+    },
+    /// A piece of an artifact that is an output of the run as it is. Only what is told of the run depends on it.
     ArtifactChunked {
-        /// Which step.
         step: StepId,
         /// Counted from 1. The first piece of another attempt begins all artifacts of the step anew.
         attempt: u32,
@@ -166,11 +177,8 @@ pub enum RunEvent {
     },
     /// What the agent says of its Task: kept in a relay, whose Task is shown as the agent's is.
     AttemptReported {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// When.
         at: Timestamp,
         /// The state, which is that of the relay as far as it goes.
         state: TaskState,
@@ -180,11 +188,8 @@ pub enum RunEvent {
     /// The agent asks for something, or we do before it can be called. Names the Task, so that it is a BIND as well where
     /// none came before.
     AttemptPaused {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// When.
         at: Timestamp,
         /// Where the answer goes; absent for a direct Message, in whose context it goes on, and where the agent was not
         /// called yet.
@@ -194,21 +199,11 @@ pub enum RunEvent {
         pause: Pause,
     },
     /// The agent went on by itself, as it may after AUTH_REQUIRED, or can be called now.
-    AttemptUnpaused {
-        /// Which step.
-        step: StepId,
-        /// Counted from 1.
-        attempt: u32,
-        /// When.
-        at: Timestamp,
-    },
+    AttemptUnpaused { step: StepId, attempt: u32, at: Timestamp },
     /// INTENT of an answer: this Message is about to be sent to the Task that asked.
     AttemptAnswered {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// When.
         at: Timestamp,
         /// How many answers the attempt has had with this one.
         turn: u32,
@@ -220,22 +215,16 @@ pub enum RunEvent {
     },
     /// Nobody knows whether the agent has received the Message, which it must not get twice: somebody has to decide.
     OutcomeUnknown {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// When.
         at: Timestamp,
         /// What is known, and what there is to choose from.
         why: String,
     },
     /// Somebody has decided that.
     OutcomeChosen {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// When.
         at: Timestamp,
         /// What.
         chosen: Chosen,
@@ -244,30 +233,19 @@ pub enum RunEvent {
         said: Option<Body>,
     },
     /// The agent has the answer; it is never sent again.
-    AnswerDelivered {
-        /// Which step.
-        step: StepId,
-        /// Counted from 1.
-        attempt: u32,
-    },
+    AnswerDelivered { step: StepId, attempt: u32 },
     /// The agent of a relay did not take the answer, and still waits for one.
     AnswerRefused {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// When.
         at: Timestamp,
         /// What it said.
         refusal: Box<Refusal>,
     },
     /// The attempt did not succeed.
     AttemptFailed {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// When.
         at: Timestamp,
         /// Why.
         error: StepError,
@@ -281,14 +259,11 @@ pub enum RunEvent {
     },
     /// SETTLE: the step has its result.
     StepCompleted {
-        /// Which.
         step: StepId,
         /// The attempt that succeeded.
         attempt: u32,
-        /// When.
         at: Timestamp,
-        /// The Task that it came from; absent for a direct Message. An attempt that is answered at once is
-        /// never bound, so this is where later references find it.
+        /// The Task that it came from, for later references; absent for a direct Message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<RemoteTask>,
         /// A [`planner::StepResult`].
@@ -296,13 +271,11 @@ pub enum RunEvent {
     },
     /// A round of `repeat` has its result, which is not good enough. The result of one that is, is that of the step.
     RoundEnded {
-        /// Which.
         step: StepId,
         /// The attempt that succeeded.
         attempt: u32,
         /// Counted from 1.
         round: u32,
-        /// When.
         at: Timestamp,
         /// The Task that it came from; absent for a direct Message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -314,18 +287,14 @@ pub enum RunEvent {
     },
     /// The step has its result without an attempt: it asks no agent.
     StepComputed {
-        /// Which.
         step: StepId,
-        /// When.
         at: Timestamp,
         /// A [`planner::StepResult`].
         result: Body,
     },
     /// The step has the result of an equal one that completed in another run, and asks nobody.
     StepReused {
-        /// Which.
         step: StepId,
-        /// When.
         at: Timestamp,
         /// A [`planner::StepResult`].
         result: Body,
@@ -335,9 +304,7 @@ pub enum RunEvent {
     /// The step has failed for good without an attempt: its templates cannot be evaluated, or its deadline has passed
     /// between two attempts.
     StepFailed {
-        /// Which.
         step: StepId,
-        /// When.
         at: Timestamp,
         /// A [`planner::StepResult`] that holds the error.
         result: Body,
@@ -345,36 +312,21 @@ pub enum RunEvent {
         error: StepError,
     },
     /// Somebody asked for the end of the run.
-    CancelRequested {
-        /// When.
-        at: Timestamp,
-    },
+    CancelRequested { at: Timestamp },
     /// The run's own timeout has passed.
-    RunTimedOut {
-        /// When.
-        at: Timestamp,
-    },
+    RunTimedOut { at: Timestamp },
     /// A step wanted to send a Message, and the run has sent as many as it may.
-    BudgetSpent {
-        /// When.
-        at: Timestamp,
-        /// Which step.
-        step: StepId,
-    },
+    BudgetSpent { at: Timestamp, step: StepId },
     /// The remote end of an attempt that is no longer wanted was told so, or could not be told.
     AttemptCanceled {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// When.
         at: Timestamp,
         /// Whether the agent confirmed.
         confirmed: bool,
     },
     /// The verdict.
     RunFinished {
-        /// When.
         at: Timestamp,
         /// How it ended.
         outcome: Outcome,

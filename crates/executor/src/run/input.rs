@@ -10,66 +10,85 @@ use super::{Chunk, Header, Intent, NextRound, Pause, Refusal, RemoteTask, Reuse,
 use crate::body::Body;
 
 /// One fact from outside. Stale and repeated inputs are ordinary and change nothing.
+///
+/// In all of them `at` is now, `step` the step it is about, and `attempt` which of its attempts, counted from 1.
+#[expect(missing_docs, reason = "the fields that nearly all have are described once")]
 #[derive(Clone, Debug)]
 pub enum Input {
     /// Begins the run.
     Start {
-        /// Now.
         at: Timestamp,
         /// What the run is pinned to.
         header: Box<Header>,
     },
     /// Begins the run, which waits for its turn.
     Queue {
-        /// Now.
         at: Timestamp,
         /// What the run is pinned to.
         header: Box<Header>,
     },
     /// Its turn has come.
-    Admitted {
-        /// Now.
-        at: Timestamp,
-    },
+    Admitted { at: Timestamp },
     /// A driver picked the run up again: also heals a journal that ends in mid-decision.
-    Resumed {
-        /// Now.
-        at: Timestamp,
-    },
+    Resumed { at: Timestamp },
     /// The answer to [`super::Effect::Render`].
     Rendered {
-        /// Which step.
         step: StepId,
-        /// Now.
         at: Timestamp,
         /// What came of it.
         rendered: Rendered,
     },
+    /// Somebody answers a step that asks.
+    Replied {
+        step: StepId,
+        at: Timestamp,
+        /// The Message of whoever answered, as it came.
+        said: Option<Body>,
+        /// What it is worth.
+        reply: Reply,
+    },
+    /// A pause has lasted as long as it may.
+    Expired {
+        step: StepId,
+        at: Timestamp,
+        /// What then fails the step.
+        error: StepError,
+        /// The [`planner::StepResult`] to keep then.
+        result: Body,
+    },
+    /// A sub-run has ended, and has sent so many Messages.
+    Counted {
+        step: StepId,
+        attempt: u32,
+        /// How many.
+        calls: u64,
+    },
+    /// Somebody answers a step of a sub-run.
+    PassedDown {
+        step: StepId,
+        attempt: u32,
+        at: Timestamp,
+        /// The Message of whoever answered, as it came.
+        said: Option<Body>,
+    },
     /// The agent answered with a Task that is still going on.
     Bound {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
         /// Where to find it again.
         task: RemoteTask,
     },
     /// A piece of an artifact has come that goes on as it is.
     Chunked {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
         /// The piece.
         chunk: Chunk,
     },
     /// The agent says something of its Task, and the run is a relay.
     Reported {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// When.
         at: Timestamp,
         /// The state.
         state: TaskState,
@@ -78,11 +97,8 @@ pub enum Input {
     },
     /// The agent asks for something, or we do before it can be called.
     Paused {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// Now.
         at: Timestamp,
         /// Where the answer goes; `None` for a direct Message, and where the agent was not called yet.
         task: Option<RemoteTask>,
@@ -90,21 +106,11 @@ pub enum Input {
         pause: Pause,
     },
     /// The agent went on by itself, or can be called now.
-    Unpaused {
-        /// Which step.
-        step: StepId,
-        /// Counted from 1.
-        attempt: u32,
-        /// Now.
-        at: Timestamp,
-    },
+    Unpaused { step: StepId, attempt: u32, at: Timestamp },
     /// Somebody answers.
     Answered {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// Now.
         at: Timestamp,
         /// The answer's number; one that is not the next is stale.
         turn: u32,
@@ -115,11 +121,8 @@ pub enum Input {
     },
     /// Somebody says what is to be done about a Message that may have been received.
     Resolved {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// Now.
         at: Timestamp,
         /// What.
         resolution: Box<Resolution>,
@@ -128,9 +131,7 @@ pub enum Input {
     },
     /// The deadline of a step has passed while no attempt of it was under way.
     Overdue {
-        /// Which step.
         step: StepId,
-        /// Now.
         at: Timestamp,
         /// The error.
         error: StepError,
@@ -139,20 +140,15 @@ pub enum Input {
     },
     /// The agent has the answer.
     Delivered {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
         /// The answer's number.
         turn: u32,
     },
     /// The agent of a relay does not take the answer, and still waits for one.
     AnswerRefused {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// Now.
         at: Timestamp,
         /// The answer's number.
         turn: u32,
@@ -161,29 +157,22 @@ pub enum Input {
     },
     /// The agent does not accept our contextId.
     ContextRefused {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
         /// What to send instead.
         intent: Arc<Intent>,
     },
     /// The agent takes no Message that comes with a callback.
     CallbackRefused {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
         /// What to send instead.
         intent: Arc<Intent>,
     },
     /// The attempt has its result.
     Succeeded {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// Now.
         at: Timestamp,
         /// The Task that it came from; `None` for a direct Message.
         task: Option<RemoteTask>,
@@ -192,11 +181,8 @@ pub enum Input {
     },
     /// The attempt has the result of a round that is not good enough.
     RoundEnded {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// Now.
         at: Timestamp,
         /// The Task that it came from; `None` for a direct Message.
         task: Option<RemoteTask>,
@@ -207,50 +193,36 @@ pub enum Input {
     },
     /// The attempt did not succeed.
     Failed {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// Now.
         at: Timestamp,
         /// Why, and what is known of the remote end.
         failure: Box<Failure>,
     },
     /// A back-off is over.
     Woken {
-        /// Which step.
         step: StepId,
         /// The attempt that failed before the pause.
         attempt: u32,
     },
     /// A remote Task was told to stop, or could not be told within its grace.
     CancelSettled {
-        /// Which step.
         step: StepId,
-        /// Counted from 1.
         attempt: u32,
-        /// Now.
         at: Timestamp,
         /// Whether the agent confirmed.
         confirmed: bool,
     },
     /// The answer to [`super::Effect::Conclude`].
     Concluded {
-        /// Now.
         at: Timestamp,
         /// A JSON array of A2A Artifacts, or why the outputs cannot be evaluated.
         outputs: Result<Body, StepError>,
     },
     /// Somebody asks for the end of the run.
-    CancelRequested {
-        /// Now.
-        at: Timestamp,
-    },
+    CancelRequested { at: Timestamp },
     /// The run's timeout has passed.
-    TimedOut {
-        /// Now.
-        at: Timestamp,
-    },
+    TimedOut { at: Timestamp },
 }
 
 impl Input {
@@ -258,6 +230,10 @@ impl Input {
     pub(crate) fn step(&self) -> Option<&StepId> {
         match self {
             Self::Rendered { step, .. }
+            | Self::Replied { step, .. }
+            | Self::Expired { step, .. }
+            | Self::Counted { step, .. }
+            | Self::PassedDown { step, .. }
             | Self::Bound { step, .. }
             | Self::Chunked { step, .. }
             | Self::Reported { step, .. }
@@ -303,6 +279,11 @@ pub enum Rendered {
         /// How many there are.
         count: u32,
     },
+    /// The step asks a person.
+    Ask {
+        /// What.
+        pause: Pause,
+    },
     /// The step computes this and asks no agent.
     Computed {
         /// A [`planner::StepResult`].
@@ -321,6 +302,21 @@ pub enum Rendered {
         error: StepError,
         /// The [`planner::StepResult`] to keep should this be final.
         result: Body,
+    },
+}
+
+/// What an answer to a step that asks is worth.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// It fits.
+    Fits {
+        /// A [`planner::StepResult`].
+        result: Body,
+    },
+    /// It does not.
+    Misfits {
+        /// What is asked, with what is wrong with the answer.
+        pause: Pause,
     },
 }
 

@@ -26,11 +26,34 @@ impl Clock {
 impl Run {
     /// Steps that wait for somebody, in plan order, with what each asks for.
     pub fn pauses(&self) -> impl Iterator<Item = (&StepId, &Pause)> {
-        self.paused.iter().filter_map(|at| match &self.at(*at).phase {
-            Phase::Paused { pause, .. } | Phase::Unknown { pause, .. } => {
-                Some((&self.at(*at).id, pause))
-            }
-            _ => None,
+        self.paused.iter().flat_map(|at| {
+            let step = self.at(*at);
+            let pause = step.phase.pause();
+            pause.into_iter().flat_map(|pause| pause.open(&step.id))
+        })
+    }
+
+    /// Whether a sub-run that waits for somebody goes on elsewhere.
+    pub(super) fn goes_on_inside(&self) -> bool {
+        let mut pauses = self.paused.iter().filter_map(|at| self.at(*at).phase.pause());
+        pauses.any(|pause| pause.within.as_ref().is_some_and(|within| within.goes_on))
+    }
+
+    /// An answer for a sub-run is kept for the history of the Task; the sub-run takes it.
+    pub(super) fn decide_passed_down(
+        &self,
+        step: StepId,
+        attempt: u32,
+        at: Timestamp,
+        said: Option<Body>,
+    ) -> Option<RunEvent> {
+        let found = self.at(self.find(&step)?);
+        let is_inside = found.phase.pause().is_some_and(|pause| pause.within.is_some());
+        (is_inside && found.is_current(attempt)).then_some(RunEvent::AnswerPassed {
+            step,
+            attempt,
+            at,
+            said,
         })
     }
 

@@ -1,8 +1,11 @@
 //! The proof of the core: random graphs under random schedules, the journal cut after every event.
 
 mod character;
+mod drawn;
 mod facts;
+mod opening;
 mod oracle;
+mod people;
 mod world;
 
 use std::{
@@ -14,6 +17,7 @@ use planner::{ErrorClass, Jitter, Join, OnError, Retry, RunIf, StepEffect, StepS
 use proptest::prelude::*;
 
 use self::character::{Character, Fate, Scenario};
+use self::drawn::{shape_of, worlds};
 use self::facts::{bound, chunked};
 use self::world::World;
 use super::{
@@ -113,6 +117,7 @@ fn check_journal(journal: &[RunEvent]) -> Result<(), TestCaseError> {
             RunEvent::StepCompleted { step, .. }
             | RunEvent::StepSkipped { step, .. }
             | RunEvent::StepGathered { step, .. }
+            | RunEvent::StepAnswered { step, .. }
             | RunEvent::StepComputed { step, .. }
             | RunEvent::StepReused { step, .. }
             | RunEvent::StepFailed { step, .. } => {
@@ -182,109 +187,6 @@ fn recomputed(run: &Run) -> BTreeSet<Effect> {
         .chain(overdue)
         .chain((is_going_on && run.pauses().count() == 0).then_some(Effect::Deadline))
         .collect()
-}
-
-/// Worlds of one to twelve steps: edges point forward, each step has its own fate and policies.
-fn worlds() -> impl Strategy<Value = World> {
-    (1usize..=12)
-        .prop_flat_map(|count| {
-            let steps = proptest::collection::vec(characters(), count);
-            (steps, 1usize..5, scenarios(count), any::<bool>(), any::<bool>())
-        })
-        .prop_map(|(steps, parallel, scenario, is_queued, is_careful)| {
-            let world = World::new(steps, parallel, scenario);
-            let world = if is_queued { world.queued() } else { world };
-            if is_careful { world.careful() } else { world }
-        })
-}
-
-fn characters() -> impl Strategy<Value = Character> {
-    let items = proptest::option::weighted(0.3, (0u32..5, 1usize..4));
-    let on_error = prop_oneof![1 => Just(OnError::SkipDependents), 2 => Just(OnError::Continue)];
-    let join = proptest::option::weighted(0.3, 0u32..12);
-    let run_if = prop_oneof![3 => Just(RunIf::Succeeded), 1 => Just(RunIf::Settled)];
-    (any::<u16>(), fates(), on_error, items, join, run_if, any::<bool>()).prop_map(
-        |(edges, fate, on_error, items, join, run_if, cancel_rest)| Character {
-            edges,
-            fate,
-            on_error,
-            items,
-            join,
-            run_if,
-            cancel_rest,
-        },
-    )
-}
-
-fn fates() -> impl Strategy<Value = Fate> {
-    prop_oneof![
-        4 => Just(Fate::Answers),
-        4 => Just(Fate::Binds),
-        1 => Just(Fate::RefusesContext),
-        1 => Just(Fate::RefusesCallback),
-        1 => (1u32..4).prop_map(Fate::FailsThenBinds),
-        1 => Just(Fate::TimesOutOnce),
-        1 => (1u32..4).prop_map(Fate::Asks),
-        1 => (1u32..4).prop_map(Fate::AsksBack),
-        1 => Just(Fate::WantsAuthorization),
-        1 => (1u32..5).prop_map(Fate::Repeats),
-        1 => (1u32..4).prop_map(Fate::NeverConverges),
-        1 => Just(Fate::FallsBack),
-        1 => Just(Fate::LosesAnswer),
-        1 => Just(Fate::IsOverdue),
-        1 => Just(Fate::Fails),
-        1 => Just(Fate::Computes),
-        1 => Just(Fate::Reuses),
-        1 => Just(Fate::CannotRender),
-        1 => Just(Fate::IsSkipped),
-    ]
-}
-
-fn scenarios(count: usize) -> impl Strategy<Value = Scenario> {
-    prop_oneof![
-        3 => Just(Scenario::Undisturbed),
-        1 => (0..count).prop_map(Scenario::StepIsFatal),
-        1 => (1usize..20).prop_map(Scenario::CanceledAfter),
-        1 => (1usize..20).prop_map(Scenario::TimesOutAfter),
-    ]
-}
-
-fn shape_of(dependencies: &[Vec<u32>], steps: &[Character], parallel: usize) -> Shape {
-    let steps = (0u32..)
-        .zip(dependencies)
-        .zip(steps)
-        .map(|((at, needs), step)| StepShape {
-            id: StepId::new(&format!("s{at}")),
-            dependencies: needs.iter().copied().map(StepIndex).collect(),
-            dependents: (0u32..)
-                .zip(dependencies)
-                .filter(|(_, needs)| needs.contains(&at))
-                .map(|(to, _)| StepIndex(to))
-                .collect(),
-            join: match (step.join, u32::try_from(needs.len())) {
-                (Some(count), Ok(1..)) => Join::AtLeast(count % needs.len() as u32 + 1),
-                _ => Join::All,
-            },
-            run_if: step.run_if,
-            cancel_rest: step.cancel_rest && step.join.is_some(),
-            on_error: step.on_error,
-            retry: Retry {
-                attempts: 3,
-                initial: Duration::from_millis(500),
-                max: Duration::from_secs(30),
-                factor: 2.0,
-                jitter: Jitter::Full,
-                on: [ErrorClass::Unavailable, ErrorClass::Timeout].into(),
-            },
-            timeout: Duration::from_mins(5),
-            deadline: (step.fate == Fate::IsOverdue && step.items.is_none())
-                .then_some(Duration::from_mins(10)),
-            fallbacks: 1,
-            effect: StepEffect::AtLeastOnce,
-            concurrency: step.items.map_or(usize::MAX, |(_, at_once)| at_once),
-        })
-        .collect();
-    Shape::new(steps, parallel, Duration::from_mins(30))
 }
 
 /// A graph of one step.
@@ -369,6 +271,42 @@ fn a_chunk_costs_the_core_nothing_and_only_the_attempt_that_goes_on_has_any() {
     assert_eq!((run.work, run.wanted().touched()), before);
     run.step(Input::CancelRequested { at: seconds(3) });
     assert!(run.step(chunk(1)).is_empty(), "nobody wants it any more");
+}
+
+/// A clean-up of two steps of a run that have ended, and what is done then in three stages.
+fn cleaning_up() -> (World, Vec<RunEvent>) {
+    let step = |at: u32| StepShape { id: StepId::new(&format!("s{at}")), ..template() };
+    let mut shape = Shape::new((0..7).map(step).collect(), 2, Duration::from_mins(30));
+    shape.stages = vec![0, 0, 2, 2, 3, 1, 1];
+    let world = World::of_shape(shape, Fate::Binds);
+    let Input::Start { at, header } = world.start() else { panic!("it starts at once") };
+    let taken = |step: &str| RunEvent::StepTaken {
+        step: StepId::new(step),
+        at,
+        state: StepState::Failed,
+        result: None,
+    };
+    (world, vec![RunEvent::RunStarted { at, header }, taken("s0"), taken("s1")])
+}
+
+#[test]
+fn stages_follow_each_other_wherever_the_journal_is_cut() {
+    let (world, opening) = cleaning_up();
+    for seed in 0..20 {
+        let (run, journal) = world.run_from(&opening, seed);
+        for cut in opening.len()..journal.len() {
+            let (_, whole) = world.run_from(&journal[..cut], seed ^ cut as u64);
+            let stages = |event: &RunEvent| match event {
+                RunEvent::AttemptStarted { step, .. } | RunEvent::StepCompleted { step, .. } => {
+                    run.find(step).map(|at| run.shape().stages[at.position()])
+                }
+                _ => None,
+            };
+            let order: Vec<u32> = whole.iter().filter_map(stages).collect();
+            assert!(order.is_sorted(), "{order:?}");
+            assert_eq!(order.len(), 10, "five steps, each begun and completed once");
+        }
+    }
 }
 
 /// A run of one step that has been paused since an instant.

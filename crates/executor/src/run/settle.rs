@@ -45,6 +45,9 @@ impl Run {
         self.to_cancel.remove(&at);
         self.to_gather.remove(&at);
         self.unsettled -= 1;
+        if self.at(at).item_of.is_none() {
+            self.end_in_stage(at);
+        }
     }
 
     fn release_dependents(&mut self, index: StepIndex, end: End) {
@@ -79,6 +82,7 @@ impl Run {
                 self.to_skip.insert(at);
             }
             Join::AtLeast(needed) if completed < needed => (),
+            Join::All | Join::AtLeast(_) if !self.has_begun(at) => (),
             Join::All | Join::AtLeast(_) => {
                 self.set_phase(at, Phase::Ready);
                 self.call_off_rest(at);
@@ -160,6 +164,7 @@ impl Run {
             Phase::Waiting
             | Phase::Ready
             | Phase::Rendering
+            | Phase::Asked { .. }
             | Phase::Unknown { task: None, .. }
             | Phase::Paused { task: None, .. }
             | Phase::BackingOff { .. }
@@ -183,6 +188,7 @@ impl Run {
     fn end_of(&self, at: StepIndex, how: &Settled) -> End {
         match how {
             Settled::Completed(_) | Settled::Gathered { failed: 0 } => End::Completed,
+            Settled::Taken { .. } => End::Over,
             Settled::Failed(..) | Settled::Gathered { .. } => {
                 match self.shape_of(at).on_error == OnError::SkipDependents {
                     true => End::Obstacle,

@@ -1,10 +1,11 @@
 //! The part of a plan that the run core needs: the graph, and each step's policies.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{borrow::Borrow, collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use planner::{ErrorClass, Join, OnError, Plan, Retry, RunIf, StepEffect};
+use serde::{Deserialize, Serialize};
 
-use super::{StepId, Wait};
+use super::Wait;
 
 /// Position of a step in its run: those of the plan, then the items of `for_each` in the order in which their lists
 /// became known. Lives in memory only; journals name steps by [`StepId`].
@@ -38,6 +39,8 @@ pub struct StepShape {
     pub retry: Retry,
     /// How long one attempt may take.
     pub timeout: Duration,
+    /// How long a pause may last.
+    pub pause_timeout: Duration,
     /// How long all its attempts may take together.
     pub deadline: Option<Duration>,
     /// How many agents there are that can be tried after the first.
@@ -53,6 +56,8 @@ pub struct StepShape {
 pub struct Shape {
     steps: Vec<StepShape>,
     by_id: HashMap<StepId, StepIndex>,
+    /// For each step, its stage; empty where there are none.
+    pub stages: Vec<u32>,
     /// Steps in flight at once.
     pub parallel: usize,
     /// How long the whole run may take.
@@ -67,7 +72,7 @@ impl Shape {
     pub fn new(steps: Vec<StepShape>, parallel: usize, timeout: Duration) -> Self {
         let by_id =
             (0u32..).zip(&steps).map(|(at, step)| (step.id.clone(), StepIndex(at))).collect();
-        Self { steps, by_id, parallel, timeout, budget: u64::MAX }
+        Self { steps, by_id, stages: Vec::new(), parallel, timeout, budget: u64::MAX }
     }
 
     /// Takes the shape of a plan.
@@ -88,6 +93,7 @@ impl Shape {
                 on_error: step.on_error,
                 retry: step.retry.clone(),
                 timeout: step.timeout,
+                pause_timeout: step.pause_timeout,
                 deadline: step.deadline,
                 fallbacks: u32::try_from(plan.fallbacks(at).len()).expect("a file is short"),
                 effect: step.effect,
@@ -99,7 +105,16 @@ impl Shape {
             })
             .collect();
         let budget = plan.workflow.budget.as_ref().map_or(u64::MAX, |budget| budget.calls);
-        Self { budget, ..Self::new(steps, plan.workflow.parallel, plan.workflow.timeout) }
+        let stages = plan.stages.clone();
+        Self { budget, stages, ..Self::new(steps, plan.workflow.parallel, plan.workflow.timeout) }
+    }
+
+    /// How many steps each stage has.
+    pub(super) fn steps_by_stage(&self) -> Vec<usize> {
+        let last = self.stages.iter().max().map_or(0, |last| *last as usize + 1);
+        let mut count = vec![0; last];
+        self.stages.iter().for_each(|stage| count[*stage as usize] += 1);
+        count
     }
 
     /// The same with something else in each step.
@@ -162,6 +177,23 @@ fn index(position: usize) -> StepIndex {
     StepIndex(u32::try_from(position).expect("a plan has fewer than 2^32 steps"))
 }
 
+/// A step's name as the workflow file has it, or that of an item of a step: `STEP[N]`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StepId(pub(crate) Arc<str>);
+
+impl Borrow<str> for StepId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 impl StepId {
     /// Names a step.
     #[must_use]
@@ -212,6 +244,7 @@ mod tests {
                 on: [ErrorClass::Unavailable].into(),
             },
             timeout: Duration::from_secs(1),
+            pause_timeout: Duration::from_secs(1),
             deadline: None,
             fallbacks: 0,
             effect: StepEffect::AtLeastOnce,

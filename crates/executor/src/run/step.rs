@@ -3,10 +3,14 @@
 //! | from | event | to |
 //! |---|---|---|
 //! | Waiting | last dependency settled, or as many completed as `join` says | Ready |
+//! | Waiting | `StepTaken` | Settled |
 //! | Waiting | `StepSkipped`, when a dependency says so, or too few can still complete | Settled |
 //! | Ready | a slot is free | Rendering |
 //! | Ready, Rendering, `BackingOff` | `AttemptStarted` | Sending |
 //! | Ready, Rendering | `StepSkipped`, `StepFailed`, `StepComputed`, `StepReused` | Settled |
+//! | Ready, Rendering | `StepAsked` | Asked |
+//! | Asked | `StepAskedAgain` | Asked |
+//! | Asked | `StepAnswered`, `StepFailed`, the run halts, `StepCanceled` | Settled |
 //! | Ready, Rendering | `StepExpanded` | Items: one more step for each of them, which begins as Ready or Waiting |
 //! | Items | `StepGathered`, once all of them are settled | Settled |
 //! | Items | the run halts | Settled |
@@ -89,6 +93,17 @@ pub enum Phase {
         /// Since when: the attempt's timeout stands still.
         since: Timestamp,
     },
+    /// It waits for a person, and no agent is involved. Holds no slot.
+    Asked {
+        /// What was asked first.
+        first: Pause,
+        /// What is asked now: the same, and what is wrong with the last answer.
+        pause: Pause,
+        /// How many answers did not fit.
+        turn: u32,
+        /// Since when.
+        since: Timestamp,
+    },
     /// Nobody knows whether the agent has received the Message, and somebody has to say what to do. Holds no slot.
     Unknown {
         /// The attempt.
@@ -137,6 +152,13 @@ pub enum Settled {
     Gathered {
         /// How many have failed.
         failed: u32,
+    },
+    /// In the run that is cleaned up after.
+    Taken {
+        /// How.
+        state: StepState,
+        /// A [`planner::StepResult`], where somebody reads it.
+        result: Option<Body>,
     },
     /// Its work was no longer wanted.
     Canceled,
@@ -211,7 +233,7 @@ impl Step {
     pub fn state(&self) -> StepState {
         match &self.phase {
             Phase::Waiting | Phase::Ready => StepState::Waiting,
-            Phase::Paused { .. } | Phase::Unknown { .. } => StepState::Paused,
+            Phase::Paused { .. } | Phase::Asked { .. } | Phase::Unknown { .. } => StepState::Paused,
             Phase::Rendering
             | Phase::Sending(_)
             | Phase::Watching(..)
@@ -224,6 +246,7 @@ impl Step {
                 StepState::Completed
             }
             Phase::Settled(Settled::Failed(..) | Settled::Gathered { .. }) => StepState::Failed,
+            Phase::Settled(Settled::Taken { state, .. }) => *state,
             Phase::Settled(Settled::Canceled) => StepState::Canceled,
             Phase::Settled(Settled::Skipped(_)) => StepState::Skipped,
         }
@@ -243,6 +266,7 @@ impl Step {
             Phase::Waiting
             | Phase::Ready
             | Phase::Rendering
+            | Phase::Asked { .. }
             | Phase::BackingOff { .. }
             | Phase::Items
             | Phase::Settled(_) => None,
@@ -255,6 +279,7 @@ impl Step {
     pub fn result(&self) -> Option<&Body> {
         match &self.phase {
             Phase::Settled(Settled::Completed(body) | Settled::Failed(body, _)) => Some(body),
+            Phase::Settled(Settled::Taken { result, .. }) => result.as_ref(),
             _ => None,
         }
     }
@@ -279,6 +304,7 @@ impl Step {
             Phase::Waiting
             | Phase::Ready
             | Phase::Paused { .. }
+            | Phase::Asked { .. }
             | Phase::Unknown { .. }
             | Phase::Answered(..)
             | Phase::BackingOff { .. }
@@ -308,6 +334,21 @@ impl Step {
 }
 
 impl Phase {
+    /// What it waits for, if it is a pause.
+    pub(super) fn pause(&self) -> Option<&Pause> {
+        match self {
+            Self::Paused { pause, .. }
+            | Self::Asked { pause, .. }
+            | Self::Unknown { pause, .. } => Some(pause),
+            _ => None,
+        }
+    }
+
+    /// Whether it waits for somebody.
+    pub(super) fn is_pause(&self) -> bool {
+        self.pause().is_some()
+    }
+
     /// The work that this phase wants done: at most two things.
     pub(super) fn effects(&self, at: StepIndex) -> [Option<Effect>; 2] {
         match self {
@@ -317,11 +358,16 @@ impl Phase {
             | Self::Answered(..)
             | Self::Items
             | Self::Settled(_) => [None, None],
-            // An agent that waits for authorization may go on by itself; one that waits for input cannot.
+            // An agent that waits for authorization may go on by itself, and a sub-run as well; an agent that waits for
+            // input cannot.
             Self::Paused { flight, pause, .. } => match pause.kind {
-                PauseKind::Input | PauseKind::Outcome => [None, None],
-                PauseKind::Auth => [Some(Effect::Watch(at, flight.attempt)), None],
+                PauseKind::Outcome => [None, None],
+                PauseKind::Input if pause.within.is_none() => [Some(Effect::Expire(at)), None],
+                PauseKind::Input | PauseKind::Auth => {
+                    [Some(Effect::Watch(at, flight.attempt)), Some(Effect::Expire(at))]
+                }
             },
+            Self::Asked { .. } => [Some(Effect::Expire(at)), None],
             Self::Answering(flight, _) => {
                 [Some(Effect::Answer(at, flight.attempt, flight.turn)), None]
             }

@@ -18,8 +18,8 @@ fn one(fields: &str) -> String {
     format!("steps:\n  a: {{agent: x, message: hi, {PRICE}, {fields}}}\n")
 }
 
-fn priced(id: &str, price: serde_json::Value) -> Task {
-    let artifact = Artifact::new("offer", "offer", vec![Part::data(json!({"price": price}))]);
+fn priced(id: &str, price: &serde_json::Value) -> Task {
+    let artifact = Artifact::new("offer", "offer", vec![Part::data(json!({ "price": price }))]);
     Task { artifacts: vec![artifact], ..task(id, TaskState::Completed) }
 }
 
@@ -64,8 +64,8 @@ async fn a_task_whose_data_does_not_fit_is_a_failed_attempt_that_names_the_place
 #[tokio::test]
 async fn a_mismatch_is_tried_again_only_where_the_step_says_so() {
     let agent = Scripted::start(false, |asked, before| match asked {
-        Asked::Send(_) if before % 2 == 0 => Reply::Task(priced("t1", json!("12"))),
-        _ => Reply::Task(priced("t2", json!(12))),
+        Asked::Send(_) if before % 2 == 0 => Reply::Task(priced("t1", &json!("12"))),
+        _ => Reply::Task(priced("t2", &json!(12))),
     })
     .await;
     let scene = Scene::new().await;
@@ -113,7 +113,7 @@ async fn an_answer_in_a_context_that_nobody_answered_is_sent_again_as_it_was() {
     let agent = Scripted::start(false, |asked, before| match (asked, before) {
         (Asked::Send(_), 0) => said(vec![Part::text("Which day?")]),
         (Asked::Send(_), 1) => Reply::Silence,
-        (Asked::Send(_), _) => Reply::Task(priced("t", json!(7))),
+        (Asked::Send(_), _) => Reply::Task(priced("t", &json!(7))),
         _ => Reply::Silence,
     })
     .await;

@@ -75,7 +75,10 @@ async fn a_step_of_which_no_round_is_good_enough_fails_and_keeps_what_came_last(
     let run = scene.run(&workflow(&[("x", &agent.url)], rest)).await;
     assert!(is_completed(&run));
     assert_eq!((state(&run, "a"), attempts(&run, "a")), (StepState::Failed, 2));
-    assert_eq!(agent.sent().last().map(|it| it.text()).as_deref(), Some("not_converged: draft 1"));
+    assert_eq!(
+        agent.sent().last().map(protocol::v1::Message::text).as_deref(),
+        Some("not_converged: draft 1")
+    );
     let error = scene.result(&run, "a").await.error.expect("why it failed");
     assert_eq!(error.class, ErrorClass::NotConverged);
     insta::assert_snapshot!(error.message, @"`until: this.text == 'no'` was false in all of 2 rounds");

@@ -25,10 +25,11 @@ pub fn lock(plan: &Plan, index: &Index, fetched: &BTreeMap<String, Agent>, file:
     };
     let at_url = |name: &str| fetched.values().find(|agent| agent.name == name).cloned();
     let of_registry = |name: &str| index.by_name(name).map(|agent| Agent::clone(agent));
-    for (at, step) in workflow.steps.iter().enumerate() {
+    let bindings = plan.bindings.iter().chain(&plan.clean_up_bindings);
+    for (at, (step, bound)) in workflow.all_steps().zip(bindings).enumerate() {
         // What follows another step has no choice of its own but for its fallbacks.
         let follows = matches!(step.selector, Some(Selector::SameAs(_)));
-        let first = plan.bindings[at].iter().filter(|_| !follows);
+        let first = bound.iter().filter(|_| !follows);
         let agents: Vec<Agent> = first
             .chain(plan.fallbacks(at))
             .filter_map(|it| {

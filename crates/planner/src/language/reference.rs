@@ -124,6 +124,8 @@ fn takes(field: &Field) -> String {
         Type::List(place) => format!("a list: see {}", section(*place)),
         Type::TextOrList(place) => format!("text, or a list: see {}", section(*place)),
         Type::NameOrMapping(place) => format!("a name, or a mapping: see {}", section(*place)),
+        Type::Question => "text".to_owned(),
+        Type::With => "a mapping from inputs to values".to_owned(),
         Type::NamesOrMappings(place) => {
             format!("a list of names and mappings: see {}", section(*place))
         }

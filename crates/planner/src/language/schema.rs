@@ -133,10 +133,8 @@ fn takes(of: &Type) -> Json {
         Type::Steps => list(&json!({"type": "string", "pattern": STEP_ID})),
         Type::FileInput => or_expression(STEP_ID),
         Type::Artifacts => json!({"type": "string", "pattern": ARTIFACTS}),
-        Type::Integer(least, most) => {
-            json!({"type": "integer", "minimum": least, "maximum": most})
-        }
-        Type::Number(least, most) => json!({"type": "number", "minimum": least, "maximum": most}),
+        Type::Integer(least, most) => number_between("integer", &json!(least), &json!(most)),
+        Type::Number(least, most) => number_between("number", &json!(least), &json!(most)),
         Type::Duration => json!({"$ref": "#/$defs/duration"}),
         Type::Expression => json!({"type": ["string", "boolean"]}),
         Type::TemplateUrl => or_expression(URL),
@@ -156,11 +154,7 @@ fn takes(of: &Type) -> Json {
             {"type": "string", "enum": ["all", "any"]},
             {"type": "integer", "minimum": 1, "maximum": 10_000},
         ]}),
-        Type::Items => json!({
-            "type": ["string", "array"],
-            "items": {"$ref": "#/$defs/expressions"},
-            "maxItems": MAX_ITEMS,
-        }),
+        Type::Items => items(),
         Type::Cron => literal(CRON),
         Type::TimeZone => name(),
         Type::Given => {
@@ -178,14 +172,28 @@ fn takes(of: &Type) -> Json {
             "minItems": 1,
         }),
         Type::NameOrMapping(place) => json!({"anyOf": [name(), reference(*place)]}),
+        Type::Question => json!({"type": "string", "pattern": r"\S"}),
+        Type::With => {
+            json!({"type": ["object", "null"], "allOf": [{"$ref": "#/$defs/expressions"}]})
+        }
         Type::NamesOrMappings(place) => names_or_mappings(*place),
         Type::Keyword(of) => keyword(*of),
     }
 }
 
+fn number_between(kind: &str, least: &Json, most: &Json) -> Json {
+    json!({"type": kind, "minimum": least, "maximum": most})
+}
+
 /// Values by name, any of which may hold expressions.
 fn values() -> Json {
     json!({"type": "object", "minProperties": 1, "allOf": [{"$ref": "#/$defs/expressions"}]})
+}
+
+/// An expression that gives a list, or the list itself.
+fn items() -> Json {
+    let item = json!({"$ref": "#/$defs/expressions"});
+    json!({"type": ["string", "array"], "items": item, "maxItems": MAX_ITEMS})
 }
 
 /// Agents, of which none is that of another step.
@@ -298,13 +306,12 @@ fn gates() -> Json {
         |key: &str, value: Json| json!({"required": [key], "properties": {key: {"const": value}}});
     json!({
         "dependentRequired": {"concurrency": ["for_each"]},
-        // Somebody is asked, or something is computed without anybody.
+        // An agent is asked, or a person, or another workflow is run, or something is computed without anybody.
         "oneOf": [
-            {"required": ["agent"], "properties": {"set": false}},
-            {
-                "required": ["set"],
-                "properties": {"agent": false, "message": false, "retry": false, "timeout": false, "outputs": false, "expect": false, "repeat": false, "accept": false, "metadata": false, "references": false, "push": false, "cache": false, "fallback": false, "deadline": false, "effect": false},
-            },
+            only("agent", &["workflow", "ask", "set", "schema", "with"]),
+            only("workflow", &[&["agent", "ask", "set", "schema", "message"][..], &OF_AGENTS].concat()),
+            only("ask", &[&["agent", "workflow", "set", "with", "message", "retry", "timeout", "outputs"][..], &OF_AGENTS].concat()),
+            only("set", &[&["agent", "workflow", "ask", "with", "schema", "pause_timeout", "message", "retry", "timeout", "outputs"][..], &OF_AGENTS].concat()),
         ],
         "allOf": [
             {
@@ -317,6 +324,28 @@ fn gates() -> Json {
             },
         ],
     })
+}
+
+/// What is asked of agents alone.
+const OF_AGENTS: [&str; 11] = [
+    "expect",
+    "repeat",
+    "accept",
+    "metadata",
+    "references",
+    "push",
+    "cache",
+    "undo",
+    "fallback",
+    "deadline",
+    "effect",
+];
+
+/// A step that has this, and none of those.
+fn only(key: &str, without: &[&str]) -> Json {
+    let without: Map<String, Json> =
+        without.iter().map(|key| ((*key).to_owned(), json!(false))).collect();
+    json!({"required": [key], "properties": without})
 }
 
 /// A schema within that of an input: the same keywords, and others.

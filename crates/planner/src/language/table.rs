@@ -4,16 +4,16 @@ use super::Keyword::Schema as JsonSchema;
 use super::Type::{
     AgentUrl, AnyOf, Artifacts, Cron, Declared, Duration, Expression, FileInput, Flag, Given,
     Input, Integer, Items, Join, Keyword, List, Literal, Mapping, MediaType, MediaTypes, Name,
-    NameOrMapping, Named, Names as NameList, NamesOrMappings, Number, OneOf, Step as StepId, Steps,
-    Template, TemplateMapping, TemplateMediaType, TemplateUrl, Text, TextOrList, Texts, TimeZone,
-    Value, Values, Version, WorkflowName,
+    NameOrMapping, Named, Names as NameList, NamesOrMappings, Number, OneOf, Question,
+    Step as StepId, Steps, Template, TemplateMapping, TemplateMediaType, TemplateUrl, Text,
+    TextOrList, Texts, TimeZone, Value, Values, Version, With, WorkflowName,
 };
 use super::{Field, Names, Place};
 use crate::step::{ErrorClass, MAX_ROUNDS};
 use crate::turn::MAX_ITEMS;
 use crate::workflow::words;
 
-pub(super) static WORKFLOW: [Field; 16] = [
+pub(super) static WORKFLOW: [Field; 18] = [
     Field::new("convoke", Version, "version of the language: `1`").required(),
     Field::new("name", WorkflowName, "`[a-z0-9-]`, 1 to 63 characters").required(),
     Field::new("title", Text, "a name for people"),
@@ -38,6 +38,16 @@ pub(super) static WORKFLOW: [Field; 16] = [
     Field::new("budget", Mapping(Place::Budget), "how much one run may use"),
     Field::new("schedule", List(Place::Schedule), "when it starts by itself"),
     Field::new("steps", Named(Place::Step, Names::Steps), "what is done").required(),
+    Field::new(
+        "on_failure",
+        Named(Place::Step, Names::Steps),
+        "steps to run when a run has failed or was canceled, see [In the end](#in-the-end)",
+    ),
+    Field::new(
+        "finally",
+        Named(Place::Step, Names::Steps),
+        "steps to run when a run has ended, however",
+    ),
     Field::new("outputs", Named(Place::Output, Names::Any), "what comes of it")
         .otherwise("the artifacts of the steps that nothing depends on"),
 ];
@@ -45,7 +55,7 @@ pub(super) static WORKFLOW: [Field; 16] = [
 pub(super) static AGENT: [Field; 1] =
     [Field::new("url", AgentUrl, "the URL of its card, or of its host").required()];
 
-pub(super) static DEFAULTS: [Field; 3] = [
+pub(super) static DEFAULTS: [Field; 4] = [
     Field::new("timeout", Duration, "`timeout` of every step that has none of its own")
         .default("10m"),
     Field::new(
@@ -55,6 +65,8 @@ pub(super) static DEFAULTS: [Field; 3] = [
     ),
     Field::new("on_error", OneOf(words::on_error), "`on_error` of every step that has none")
         .default("fail"),
+    Field::new("pause_timeout", Duration, "`pause_timeout` of every step that has none")
+        .default("7d"),
 ];
 
 pub(super) static CONCURRENCY: [Field; 3] = [
@@ -95,9 +107,25 @@ pub(super) static SCHEDULE: [Field; 3] = [
     Field::new("inputs", Given, "gives every input that has no default"),
 ];
 
-pub(super) static STEP: [Field; 24] = [
+pub(super) static STEP: [Field; 30] = [
     Field::new("agent", NameOrMapping(Place::Selector), "who is to do it")
-        .otherwise("required, or `set`"),
+        .otherwise("required, or `workflow`, `ask` or `set`"),
+    Field::new(
+        "workflow",
+        WorkflowName,
+        "instead of an agent: the `name` of another workflow of the same folder. The step is a run of it, see [Workflows in workflows](#workflows-in-workflows)",
+    ),
+    Field::new("with", With, "what that run starts with: values of its inputs, by name"),
+    Field::new(
+        "ask",
+        Question,
+        "instead of an agent: a question. The run pauses until somebody answers; the answer is the `text` and `data` of the step, see [Questions](#questions)",
+    ),
+    Field::new(
+        "schema",
+        Keyword(JsonSchema),
+        "what the answer to `ask` has to fit: a JSON Schema of the keywords of [inputs](#inputs). One that does not is told why, and the step waits on",
+    ),
     Field::new(
         "set",
         Values,
@@ -133,6 +161,11 @@ pub(super) static STEP: [Field; 24] = [
     .default("auto"),
     Field::new("message", TextOrList(Place::Part), "what is sent: a text, or a list of Parts")
         .otherwise("the Parts of the Message that started the run"),
+    Field::new(
+        "undo",
+        TextOrList(Place::Part),
+        "what its agent is sent when the run fails or is canceled after the step, or an item of it, completed, see [In the end](#in-the-end)",
+    ),
     Field::new(
         "needs",
         Steps,
@@ -189,6 +222,12 @@ pub(super) static STEP: [Field; 24] = [
         "timeout",
         Duration,
         "how long one attempt may take; the remote Task is then canceled",
+    )
+    .otherwise("that of `defaults`"),
+    Field::new(
+        "pause_timeout",
+        Duration,
+        "how long a pause may last, of an `ask` or an agent; then the step fails, `timeout`, and is not tried again. All other clocks stand still meanwhile",
     )
     .otherwise("that of `defaults`"),
     Field::new(

@@ -19,6 +19,16 @@ pub(super) fn lines(workflow: &Workflow) -> Vec<String> {
         }),
     );
     lines.extend(workflow.lock.iter().map(|lock| format!("locked by {}", lock.file())));
+    let ids = |steps: &[crate::step::Step]| {
+        steps.iter().map(|step| step.id.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let (on_failure, finally) = workflow.clean_up.steps.split_at(workflow.clean_up.on_failure);
+    if !on_failure.is_empty() {
+        lines.push(format!("after a failure: {}", ids(on_failure)));
+    }
+    if !finally.is_empty() {
+        lines.push(format!("in the end: {}", ids(finally)));
+    }
     lines
 }
 
@@ -52,6 +62,13 @@ pub(super) fn add(workflow: &Workflow, shown: &mut Json) {
     }
     if let Some(budget) = &workflow.budget {
         shown["budget"] = json!({"calls": budget.calls});
+    }
+    let ids =
+        |steps: &[crate::step::Step]| steps.iter().map(|step| step.id.clone()).collect::<Json>();
+    let (on_failure, finally) = workflow.clean_up.steps.split_at(workflow.clean_up.on_failure);
+    if !workflow.clean_up.steps.is_empty() {
+        shown["on_failure"] = ids(on_failure);
+        shown["finally"] = ids(finally);
     }
     if !workflow.schedule.is_empty() {
         let schedule = workflow.schedule.iter().map(|schedule| {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// A year; longer waits are surely mistakes.
-const MAX: Duration = Duration::from_secs(366 * 24 * 3600);
+pub(crate) const MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// Reads a duration above zero, as in `500ms` or `1h30m`.
 ///

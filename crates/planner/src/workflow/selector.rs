@@ -1,6 +1,6 @@
 //! The agent of a step, as a workflow file says it.
 
-use document::{Diagnostic, Entry, Node, Value};
+use document::{Diagnostic, Node, Value};
 use registry::Tier;
 
 use super::Checker;
@@ -15,21 +15,10 @@ impl<'n> Checker<'_, 'n> {
         &mut self,
         step: usize,
         fields: Fields<'n>,
-        entry: &'n Entry,
         what: &str,
         edges: &mut Edges,
     ) -> Option<Selector> {
-        let Some(node) = fields.get("agent") else {
-            if entry.value.as_mapping().is_some() && fields.get("set").is_none() {
-                self.decoder.missing(
-                    entry.key_span,
-                    what,
-                    "agent",
-                    "say who serves it, as in `agent: {tags: [travel]}`",
-                );
-            }
-            return None;
-        };
+        let node = fields.get("agent")?;
         self.named_or_described(node, "agent", what, Some((step, edges)))
     }
 

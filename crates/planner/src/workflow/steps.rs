@@ -6,10 +6,22 @@ use document::{Entry, Node, Span, Value};
 
 use super::decoder::Fields;
 use super::values::{Reading, locals};
-use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output};
+use super::{Checker, DEFAULT_STEP_TIMEOUT, Defaults, Output, duration};
+use crate::ask::DEFAULT_PAUSE_TIMEOUT;
 use crate::dag::{Edge, Edges, Reason, ReasonKind};
 use crate::language::Place;
 use crate::step::{OnError, Retry, Step, StepEffect};
+use crate::template::PartTemplate;
+
+/// A run has clocks of its own: only what its step itself says holds beside them.
+fn own_clocks(fields: Fields<'_>, policy: &mut Defaults) {
+    if fields.get("timeout").is_none() {
+        policy.timeout = duration::MAX;
+    }
+    if fields.get("pause_timeout").is_none() {
+        policy.pause_timeout = duration::MAX;
+    }
+}
 
 pub(super) const ON_ERROR: [(&str, OnError); 3] = [
     ("fail", OnError::Fail),
@@ -29,6 +41,7 @@ impl<'n> Checker<'_, 'n> {
             timeout: DEFAULT_STEP_TIMEOUT,
             retry: Retry::default(),
             on_error: OnError::default(),
+            pause_timeout: DEFAULT_PAUSE_TIMEOUT,
         };
         if let Some(node) = fields.get("defaults") {
             let fields = self.decoder.fields(node, "`defaults`", Place::Defaults);
@@ -41,6 +54,10 @@ impl<'n> Checker<'_, 'n> {
     fn policy(&mut self, fields: Fields<'n>, what: &str, policy: &mut Defaults) {
         if let Some(timeout) = self.duration(fields, "timeout", &format!("`timeout` of {what}")) {
             policy.timeout = timeout;
+        }
+        let what_pauses = format!("`pause_timeout` of {what}");
+        if let Some(longest) = self.duration(fields, "pause_timeout", &what_pauses) {
+            policy.pause_timeout = longest;
         }
         if let Some(node) = fields.get("retry") {
             policy.retry = self.retry(node, what, &policy.retry);
@@ -85,7 +102,7 @@ impl<'n> Checker<'_, 'n> {
         steps
     }
 
-    fn step(
+    pub(super) fn step(
         &mut self,
         index: usize,
         entry: &'n Entry,
@@ -95,42 +112,46 @@ impl<'n> Checker<'_, 'n> {
         self.check_id(entry);
         let what = format!("step `{}`", entry.key);
         let fields = self.decoder.fields(&entry.value, &what, Place::Step);
-        let mut policy = Defaults { retry: defaults.retry.clone(), ..*defaults };
-        self.policy(fields, &what, &mut policy);
+        let policy = self.own_policy(fields, &what, defaults);
         let mut reads = Vec::new();
         let needs = self.needs(index, fields, &what, edges);
         let when = fields.get("when").and_then(|node| self.bare(node, "when", &mut reads));
         let cache = self.cache(fields, &what, &mut reads);
         let for_each = self.for_each(fields, &what, &mut reads);
         let mut part_steps = Vec::new();
-        self.locals = locals(fields, fields.get("repeat").is_some());
-        let message = fields
-            .get("message")
-            .and_then(|node| self.message(index, node, &what, &mut reads, &mut part_steps, edges));
-        self.locals = &[];
+        let into = (&mut reads, &mut part_steps);
+        let message = self.step_message(index, fields, &what, into, edges);
+        self.check_kind(fields, entry, &what);
         let set = self.set(fields, &what, &mut reads);
+        let workflow = self.sub_workflow(fields, &what, &mut reads);
+        let ask = self.ask(fields, &what, &mut reads);
         let outputs = self.step_outputs(fields, &what, &mut reads);
+        let undo = self.undo(index, fields, &what);
         let asks = self.asks(index, fields, &what, &mut reads, edges);
         let repeat = self.repeat(fields, &what, &mut reads);
-        let mut all_reads = self.resolve(index, &needs, reads, edges);
-        all_reads.extend(part_steps);
-        all_reads.sort_unstable();
-        all_reads.dedup();
-        let selector = self.agent(index, fields, entry, &what, edges);
+        part_steps.extend(self.resolve(index, &needs, reads, edges));
+        part_steps.sort_unstable();
+        part_steps.dedup();
+        let selector = self.agent(index, fields, &what, edges);
         let fallback = self.fallback(fields, &what);
         let deadline = self.duration(fields, "deadline", &format!("`deadline` of {what}"));
         let gate = self.gate(fields, &what, edges.count_into(index));
+        let asks_no_agent = set.is_some() || ask.is_some() || workflow.is_some();
         Some(Step {
             id: entry.key.clone(),
             span: entry.key_span,
             selector_span: fields.get("agent").map_or(entry.key_span, Node::head_span),
-            selector: if set.is_some() { selector } else { Some(selector?) },
+            selector: if asks_no_agent { selector } else { Some(selector?) },
             set,
+            ask,
+            workflow,
             outputs,
+            undo,
+            undoes: None,
             asks,
             message,
             needs,
-            reads: all_reads,
+            reads: part_steps,
             when,
             cache,
             for_each,
@@ -140,11 +161,38 @@ impl<'n> Checker<'_, 'n> {
             on_error: policy.on_error,
             retry: policy.retry,
             timeout: policy.timeout,
+            pause_timeout: policy.pause_timeout,
             fallback,
             deadline,
             effect: self.effect(fields, &what),
             repeat,
         })
+    }
+
+    /// What holds for a step, over what `defaults` says.
+    fn own_policy(&mut self, fields: Fields<'n>, what: &str, defaults: &Defaults) -> Defaults {
+        let mut policy = Defaults { retry: defaults.retry.clone(), ..*defaults };
+        self.policy(fields, what, &mut policy);
+        if fields.get("workflow").is_some() {
+            own_clocks(fields, &mut policy);
+        }
+        policy
+    }
+
+    /// The Parts of a step's Message; `into` takes what they read, and the steps whose artifacts they are.
+    fn step_message(
+        &mut self,
+        index: usize,
+        fields: Fields<'n>,
+        what: &str,
+        (reads, part_steps): (&mut Vec<Reading>, &mut Vec<usize>),
+        edges: &mut Edges,
+    ) -> Option<Vec<PartTemplate>> {
+        let node = fields.get("message")?;
+        self.locals = locals(fields, fields.get("repeat").is_some());
+        let message = self.message(index, node, what, reads, part_steps, edges);
+        self.locals = &[];
+        message
     }
 
     fn effect(&mut self, fields: Fields<'_>, what: &str) -> StepEffect {

@@ -14,7 +14,7 @@ use crate::template::Template;
 
 /// The names the file defines; known before any of their contents are read.
 pub(super) struct Names<'n> {
-    pub(super) steps: &'n [Entry],
+    pub(super) steps: Vec<&'n Entry>,
     pub(super) step_index: StepIndex<'n>,
     pub(super) inputs: &'n [Entry],
     input_names: HashSet<&'n str>,
@@ -23,7 +23,7 @@ pub(super) struct Names<'n> {
 impl<'n> Names<'n> {
     pub(super) fn collect(root: &'n Node) -> Names<'n> {
         let entries = |key| root.get(key).and_then(Node::as_mapping).unwrap_or_default();
-        let steps: &[Entry] = entries("steps");
+        let steps: Vec<&Entry> = entries("steps").iter().collect();
         let step_index =
             steps.iter().enumerate().map(|(index, entry)| (entry.key.as_str(), index)).collect();
         let inputs: &[Entry] = entries("inputs");

@@ -12,6 +12,12 @@ impl RunEvent {
             | Self::StepCanceled { step, .. }
             | Self::StepExpanded { step, .. }
             | Self::StepGathered { step, .. }
+            | Self::CallsCounted { step, .. }
+            | Self::StepTaken { step, .. }
+            | Self::AnswerPassed { step, .. }
+            | Self::StepAsked { step, .. }
+            | Self::StepAskedAgain { step, .. }
+            | Self::StepAnswered { step, .. }
             | Self::AttemptStarted { step, .. }
             | Self::ContextRefused { step, .. }
             | Self::CallbackRefused { step, .. }
@@ -55,6 +61,9 @@ impl RunEvent {
             | Self::RunStarted { .. }
             | Self::RunQueued { .. }
             | Self::RunAdmitted { .. }
+            | Self::StepAsked { .. }
+            | Self::StepAskedAgain { .. }
+            | Self::StepAnswered { .. }
             | Self::AttemptReported { .. }
             | Self::AttemptPaused { .. }
             | Self::AttemptUnpaused { .. }
@@ -76,6 +85,9 @@ impl RunEvent {
             | Self::ContextRefused { .. }
             | Self::CallbackRefused { .. }
             | Self::AttemptBound { .. }
+            | Self::CallsCounted { .. }
+            | Self::StepTaken { .. }
+            | Self::AnswerPassed { .. }
             | Self::ArtifactChunked { .. }
             | Self::AnswerDelivered { .. }
             | Self::StepCompleted { .. }
@@ -95,7 +107,11 @@ impl RunEvent {
             Self::RunStarted { header, .. } | Self::RunQueued { header, .. } => {
                 header.message.as_ref()
             }
-            Self::AttemptAnswered { said, .. } | Self::OutcomeChosen { said, .. } => said.as_ref(),
+            Self::AttemptAnswered { said, .. }
+            | Self::OutcomeChosen { said, .. }
+            | Self::AnswerPassed { said, .. }
+            | Self::StepAskedAgain { said, .. }
+            | Self::StepAnswered { said, .. } => said.as_ref(),
             _ => None,
         }
     }
@@ -106,6 +122,7 @@ impl RunEvent {
         match self {
             Self::StepCompleted { step, .. }
             | Self::StepComputed { step, .. }
+            | Self::StepAnswered { step, .. }
             | Self::StepReused { step, .. }
             | Self::StepFailed { step, .. }
             | Self::StepSkipped { step, .. }

@@ -24,7 +24,15 @@ impl RunEvent {
             }
             Self::ArtifactChunked { chunk, .. } => vec![&chunk.artifact],
             Self::AttemptReported { status, .. } => vec![status],
-            Self::AttemptPaused { pause, .. } => pause.question.iter().collect(),
+            Self::AttemptPaused { pause, .. } | Self::StepAsked { pause, .. } => {
+                pause.question.iter().collect()
+            }
+            Self::AnswerPassed { said, .. } => said.iter().collect(),
+            Self::StepTaken { result, .. } => result.iter().collect(),
+            Self::StepAskedAgain { said, pause, .. } => {
+                said.iter().chain(&pause.question).collect()
+            }
+            Self::StepAnswered { said, result, .. } => said.iter().chain([result]).collect(),
             Self::StepExpanded { items, .. } => vec![items],
             Self::StepCompleted { result, .. }
             | Self::StepComputed { result, .. }
@@ -52,6 +60,7 @@ impl RunEvent {
             | Self::StepGathered { .. }
             | Self::StepCanceled { .. }
             | Self::AttemptBound { .. }
+            | Self::CallsCounted { .. }
             | Self::AttemptUnpaused { .. }
             | Self::AnswerDelivered { .. }
             | Self::AnswerRefused { .. }

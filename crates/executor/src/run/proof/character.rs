@@ -21,6 +21,14 @@ pub(super) enum Fate {
     Asks(u32),
     /// Asks so many questions back by direct Messages before it makes a Task.
     AsksBack(u32),
+    /// Asks a person, who gives so many answers that do not fit before one that does.
+    AsksPerson(u32),
+    /// Asks a person, who never answers.
+    AsksPersonInVain,
+    /// Its agent asks, and nobody ever answers.
+    AsksInVain,
+    /// Is a run of another workflow, which may wait for somebody inside.
+    IsSubRun,
     /// Waits for authorization, then goes on by itself or is told.
     WantsAuthorization,
     /// So many rounds end before one is good enough; the first attempt of each fails.

@@ -10,7 +10,7 @@ use crate::{
     body::{Body, Json},
     run::{
         Chunk, Failure, Input, Intent, NextRound, Pause, PauseKind, Refusal, RemoteTask, Reuse,
-        StepId, StepIndex, Wait,
+        StepId, StepIndex, Wait, Within,
     },
 };
 
@@ -32,7 +32,22 @@ pub(super) fn intent(index: StepIndex, attempt: u32, purpose: &str) -> Arc<Inten
         streaming: true,
         message: body("message"),
         callback: None,
+        is_sub_run: false,
     })
+}
+
+/// An attempt that is a run of another workflow.
+pub(super) fn sub_run(index: StepIndex, attempt: u32) -> Arc<Intent> {
+    let intent = intent(index, attempt, "send");
+    Arc::new(Intent { is_sub_run: true, ..Intent::clone(&intent) })
+}
+
+/// Something in a sub-run waits for somebody.
+pub(super) fn paused_inside(step: StepId, attempt: u32, at: Timestamp) -> Input {
+    let inner = StepId::new(&format!("{step}/inner"));
+    let within = Within { pauses: vec![(inner, asked("inside"))], goes_on: attempt % 2 == 0 };
+    let pause = Pause { within: Some(Box::new(within)), ..pause(PauseKind::Input) };
+    Input::Paused { task: Some(task(&step, attempt)), step, attempt, at, pause }
 }
 
 /// The agent has made a Task.
@@ -80,8 +95,25 @@ pub(super) fn asked_back(step: StepId, attempt: u32, at: Timestamp, turn: u32) -
 }
 
 fn asks(kind: PauseKind, turn: u32) -> Pause {
-    let question = Some(body(&format!("question {turn}")));
-    Pause { kind, message_id: None, question, mismatch: None, why: None, awaits_caller: false }
+    Pause { question: Some(body(&format!("question {turn}"))), ..pause(kind) }
+}
+
+/// What a step asks a person.
+pub(super) fn asked(question: &str) -> Pause {
+    Pause { question: Some(body(question)), ..pause(PauseKind::Input) }
+}
+
+/// A pause that says nothing.
+fn pause(kind: PauseKind) -> Pause {
+    Pause {
+        kind,
+        message_id: None,
+        question: None,
+        mismatch: None,
+        why: None,
+        within: None,
+        awaits_caller: false,
+    }
 }
 
 /// The connection broke before the agent answered.
@@ -106,7 +138,7 @@ pub(super) fn withheld(
     at: Timestamp,
     task: Option<RemoteTask>,
 ) -> Input {
-    let pause = Pause { question: None, awaits_caller: true, ..asks(PauseKind::Auth, 0) };
+    let pause = Pause { awaits_caller: true, ..pause(PauseKind::Auth) };
     Input::Paused { step, attempt, at, task, pause }
 }
 

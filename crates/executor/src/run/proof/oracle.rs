@@ -123,12 +123,16 @@ impl World {
             | Fate::LosesAnswer
             | Fate::Asks(_)
             | Fate::AsksBack(_)
+            | Fate::AsksPerson(_)
+            | Fate::IsSubRun
             | Fate::WantsAuthorization => StepState::Completed,
             Fate::FailsThenBinds(times) if times < 3 => StepState::Completed,
             Fate::FailsThenBinds(_)
             | Fate::Fails
             | Fate::CannotRender
             | Fate::IsOverdue
+            | Fate::AsksPersonInVain
+            | Fate::AsksInVain
             | Fate::NeverConverges(_) => StepState::Failed,
             Fate::IsSkipped => StepState::Skipped,
         }

@@ -6,15 +6,16 @@ use jiff::{SignedDuration, Timestamp};
 use planner::{ErrorClass, OnError, StepEffect, StepState};
 
 use super::{
-    Shape, StepId, StepIndex,
+    Shape, StepIndex,
     character::{Character, Fate, Scenario},
     facts::{
-        asked_back, body, bound, chunked, error, failed, intent, lost, overdue, paused, refusal,
-        reuse, round_ended, succeeded, task, withheld,
+        asked, asked_back, body, bound, chunked, error, failed, intent, lost, overdue, paused,
+        refusal, reuse, round_ended, sub_run, succeeded, withheld,
     },
+    people::inside,
     shape_of,
 };
-use crate::run::{Effect, Header, Input, PauseKind, Phase, Rendered, Resolution, Run, RunEvent};
+use crate::run::{Effect, Input, PauseKind, Rendered, Run, RunEvent};
 
 #[derive(Clone, Debug)]
 pub(super) struct World {
@@ -24,7 +25,7 @@ pub(super) struct World {
     pub(super) items: Vec<Option<u32>>,
     pub(super) scenario: Scenario,
     /// Whether the run waits for its turn before it starts.
-    is_queued: bool,
+    pub(super) is_queued: bool,
     /// Whether no agent may get a Message twice.
     pub(super) is_careful: bool,
 }
@@ -105,7 +106,7 @@ impl World {
         }
     }
 
-    fn fate_at(&self, run: &Run, at: StepIndex) -> Fate {
+    pub(super) fn fate_at(&self, run: &Run, at: StepIndex) -> Fate {
         let item = run.at(at).item_of.map(|(_, item)| item);
         self.fate(run.planned(at), item)
     }
@@ -113,7 +114,9 @@ impl World {
     /// How many agents may go on without being told.
     pub(super) fn self_starters(&self, run: &Run) -> usize {
         let fates = run.indices().map(|at| self.fate_at(run, at));
-        let is_one = |fate: &Fate| matches!(fate, Fate::WantsAuthorization | Fate::AsksBack(_));
+        let is_one = |fate: &Fate| {
+            matches!(fate, Fate::WantsAuthorization | Fate::AsksBack(_) | Fate::IsSubRun)
+        };
         fates.filter(is_one).count()
     }
 
@@ -167,19 +170,6 @@ impl World {
         journal
     }
 
-    fn interference(&self, run: &Run, fed: usize) -> Option<Input> {
-        let is_due = |after: usize| run.halt().is_none() && fed >= after;
-        let at = Timestamp::UNIX_EPOCH;
-        match self.scenario {
-            Scenario::CanceledAfter(n) if is_due(n) => Some(Input::CancelRequested { at }),
-            // The time of a run counts from its start.
-            Scenario::TimesOutAfter(n) if is_due(n) && !run.is_queued() => {
-                Some(Input::TimedOut { at })
-            }
-            _ => None,
-        }
-    }
-
     /// Performs one wanted effect, chosen at random.
     fn work_off(&self, run: &Run, dice: &mut Dice) -> Input {
         let wanted: Vec<Effect> =
@@ -219,6 +209,7 @@ impl World {
             Effect::Answer(index, attempt, turn) => {
                 Input::Delivered { step: step(index), attempt, turn }
             }
+            Effect::Expire(index) => self.expire(run, index, at),
             Effect::Sleep(index, attempt) => Input::Woken { step: step(index), attempt },
             Effect::Cancel(index, attempt) | Effect::GiveUp(index, attempt) => {
                 let (step, confirmed) = (step(index), dice.roll(2) == 0);
@@ -246,7 +237,11 @@ impl World {
                 Rendered::Reused { result: body("reused"), from: reuse() }
             }
             (_, Some(count)) => Rendered::Expand { items: body("items"), count },
+            (Fate::AsksPerson(_) | Fate::AsksPersonInVain, None) => {
+                Rendered::Ask { pause: asked("question") }
+            }
             (Fate::Computes, None) => Rendered::Computed { result: body("computed") },
+            (Fate::IsSubRun, None) => Rendered::Send(sub_run(index, found.attempts + 1)),
             _ => Rendered::Send(intent(index, found.attempts + 1, "send")),
         };
         Input::Rendered { step: found.id.clone(), at, rendered }
@@ -303,6 +298,8 @@ impl World {
             Fate::Asks(questions) if turn < questions => {
                 paused(step, attempt, at, PauseKind::Input, turn)
             }
+            Fate::IsSubRun => inside(step, attempt, at, is_paused),
+            Fate::AsksInVain => paused(step, attempt, at, PauseKind::Input, turn),
             Fate::WantsAuthorization if is_paused => Input::Unpaused { step, attempt, at },
             Fate::WantsAuthorization if turn == 0 && at.as_millisecond() % 2 == 0 => {
                 paused(step, attempt, at, PauseKind::Auth, turn)
@@ -323,66 +320,13 @@ impl World {
             _ => succeeded(step, attempt, at),
         }
     }
-
-    /// Somebody answers the first step that asks.
-    #[expect(clippy::unused_self, reason = "reads as what this world does")]
-    fn answer(&self, run: &Run, step: &StepId, dice: &mut Dice, at: Timestamp) -> Input {
-        let index = run.find(step).expect("a step of this run");
-        let flight = run.at(index).flight().expect("a paused step has its attempt");
-        if let Phase::Unknown { .. } = run.at(index).phase {
-            // To say that it failed would make another end of it.
-            let resolution = Box::new(match dice.roll(2) {
-                0 => Resolution::Resend,
-                _ => Resolution::Bound(task(step, flight.attempt)),
-            });
-            let (step, attempt) = (step.clone(), flight.attempt);
-            return Input::Resolved { step, attempt, at, resolution, said: None };
-        }
-        let (attempt, turn) = (flight.attempt, flight.turn + 1);
-        let intent = intent(index, attempt, &format!("answer-{turn}"));
-        Input::Answered { step: step.clone(), attempt, at, turn, intent, said: None }
-    }
-
-    /// What happens to the first step until it asks, all at one instant but the start.
-    pub(super) fn until_paused(&self, since: Timestamp) -> [Input; 3] {
-        let (index, step) = (StepIndex(0), StepId::new("s0"));
-        let rendered = Rendered::Send(intent(index, 1, "send"));
-        [
-            self.start(),
-            Input::Rendered { step: step.clone(), at: Timestamp::UNIX_EPOCH, rendered },
-            paused(step, 1, since, PauseKind::Input, 0),
-        ]
-    }
-
-    fn start(&self) -> Input {
-        let at = Timestamp::UNIX_EPOCH;
-        let header = Box::new(Header {
-            workflow: format!("{} steps", self.shape.len()),
-            context_id: "c".to_owned(),
-            plan: body("plan"),
-            inputs: body("inputs"),
-            start: body("start"),
-            message: None,
-            origin: None,
-            accepts: Vec::new(),
-            extensions: Vec::new(),
-            relay: false,
-            by_token: false,
-            key: None,
-            scheduled_at: None,
-        });
-        match self.is_queued {
-            true => Input::Queue { at, header },
-            false => Input::Start { at, header },
-        }
-    }
 }
 
 /// A small generator: the schedule is a function of the seed.
-struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+    pub(super) fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

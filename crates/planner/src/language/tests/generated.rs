@@ -10,7 +10,8 @@ use proptest::sample::{select, subsequence};
 use super::*;
 
 /// Problems that no schema sees, by code, and by their words where the code has others as well.
-const SEMANTIC: [(&str, &str); 23] = [
+const SEMANTIC: [(&str, &str); 24] = [
+    ("workflow::invalid-value", "there is a step `"),
     ("workflow::unknown-step", ""),
     ("workflow::unknown-input", ""),
     ("workflow::cycle", ""),
@@ -152,6 +153,8 @@ fn value(of: &Type) -> BoxedStrategy<Json> {
         ]
         .boxed(),
         Type::NameOrMapping(place) => prop_oneof![one(&["x", "an agent"]), mapping(*place)].boxed(),
+        Type::Question => one(&["How many?", "Is ${{ inputs.q }} right?", " "]),
+        Type::With => prop_oneof![junk(), Just(json!({"k": ["${{ inputs.q }}", 1]}))].boxed(),
         Type::Keyword(of) => keyword(*of),
         of => special(of),
     };
@@ -231,11 +234,12 @@ fn mapping(place: Place) -> BoxedStrategy<Json> {
         .boxed()
 }
 
-/// A step needs an agent, unless it computes something; where it has both, both readers refuse it.
+/// A step needs an agent, unless it does something else; where it has both, both readers refuse it.
 fn who(chosen: &[usize]) -> Option<usize> {
     let at = |key: &str| Place::Step.fields().iter().position(|field| field.key == key);
-    let computes = at("set").is_some_and(|set| chosen.contains(&set));
-    at("agent").filter(|_| !computes)
+    let mut kinds = crate::workflow::KINDS.into_iter().filter_map(at);
+    let is_said = kinds.any(|kind| chosen.contains(&kind));
+    at("agent").filter(|_| !is_said)
 }
 
 /// What is wrong with a file and no schema could see; `Err` with what one should have seen.
@@ -299,9 +303,12 @@ fn step(key: &str, value: Json) -> Json {
         "join" | "run_if" => json!({"needs": ["b"]}),
         "cancel_rest" => json!({"needs": ["b"], "join": "any"}),
         "concurrency" => json!({"for_each": ["x"]}),
+        "schema" => json!({"ask": "Really?"}),
+        "with" => json!({"workflow": "x"}),
         _ => json!({}),
     };
-    if key != "set" {
+    let kinds = crate::workflow::KINDS;
+    if !kinds.contains(&key) && kinds.iter().all(|kind| step.get(kind).is_none()) {
         step["agent"] = json!("x");
     }
     step[key] = value;
@@ -314,6 +321,15 @@ fn repeat(key: &str, value: Json) -> Json {
     repeat
 }
 
+fn of_workflow(mut file: Json, key: &str, value: Json) -> Json {
+    if matches!(key, "on_failure" | "finally") {
+        // Their steps need names of their own.
+        file["steps"] = json!({"z": {"agent": "x"}});
+    }
+    file[key] = value;
+    file
+}
+
 /// A file that is right but for, perhaps, one field.
 fn around(place: Place, key: &str, value: Json) -> Json {
     let mut file = json!({
@@ -324,10 +340,7 @@ fn around(place: Place, key: &str, value: Json) -> Json {
     });
     let mut of = json!({});
     match place {
-        Place::Workflow => {
-            file[key] = value;
-            return file;
-        }
+        Place::Workflow => return of_workflow(file, key, value),
         Place::Agent => file["agents"] = json!({"l": {key: value}}),
         Place::Defaults => file["defaults"] = json!({key: value}),
         Place::Input => {
