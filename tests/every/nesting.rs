@@ -59,7 +59,7 @@ fn echo(request: &Request) -> Answer {
 fn texts(agent: &Scripted) -> Vec<String> {
     let sent = agent.received("SendMessage");
     let text = |request: &Request| {
-        request.params["message"]["parts"][0]["text"].as_str().unwrap().to_owned()
+        request.params["message"]["parts"][0]["text"].as_str().expect("a text").to_owned()
     };
     sent.iter().map(text).collect()
 }

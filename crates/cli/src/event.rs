@@ -469,29 +469,31 @@ mod tests {
         ]
     }
 
-    #[test]
-    fn every_line_has_the_name_that_the_journal_gives_to_the_event_and_no_body() {
-        let step = || StepId::new("a");
+    fn intent() -> Intent {
         let interface = Interface {
             url: "http://x".to_owned(),
             binding: Binding::JsonRpc,
             tenant: String::new(),
             version: "1.0".to_owned(),
         };
-        let message_id = "m".to_owned();
-        let agent = "it".to_owned();
         let callback = json!({"id": "i", "url": "http://x/i", "token": "secret"});
         let callback = serde_json::from_value(callback).expect("a callback");
-        let intent = Arc::new(Intent {
-            message_id,
-            agent,
+        Intent {
+            message_id: "m".to_owned(),
+            agent: "it".to_owned(),
             interface,
             fallbacks: Vec::new(),
             streaming: true,
             message: body(),
             callback: Some(callback),
             is_sub_run: false,
-        });
+        }
+    }
+
+    #[test]
+    fn every_line_has_the_name_that_the_journal_gives_to_the_event_and_no_body() {
+        let step = || StepId::new("a");
+        let intent = Arc::new(intent());
         let (attempt, at) = (1, AT);
         let pause = || Pause {
             kind: PauseKind::Input,

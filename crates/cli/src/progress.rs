@@ -63,14 +63,6 @@ impl Progress {
 /// The step that an event is about, and what it says of it; `None` for events that are not news to people.
 fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String)> {
     let text = match event {
-        RunEvent::StepSkipped { reason, .. } => format!("skipped: {reason}"),
-        RunEvent::StepCanceled { by, .. } => format!("canceled: {by} does not need it any more"),
-        RunEvent::StepExpanded { count, .. } => format!("runs for {}", items(*count)),
-        RunEvent::StepGathered { step, failed, .. } => gathered(recorded, step, *failed),
-        RunEvent::StepAsked { pause, .. } | RunEvent::StepAskedAgain { pause, .. } => {
-            format!("asks: {}", asked(pause))
-        }
-        RunEvent::StepAnswered { .. } => "answered".to_owned(),
         RunEvent::AttemptStarted { attempt, intent, .. } if intent.is_sub_run => match attempt {
             1 => format!("runs {}", intent.agent),
             attempt => format!("runs {} (attempt {attempt})", intent.agent),
@@ -85,7 +77,6 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         RunEvent::CallbackRefused { .. } => {
             "sends no notifications after all; sent once more without asking for them".to_owned()
         }
-        RunEvent::AnswerPassed { .. } => "answered".to_owned(),
         RunEvent::AttemptPaused { pause, .. } if pause.within.is_some() => inside(pause),
         RunEvent::AttemptBound { task, .. } => format!("working on Task {}", clean(&task.task_id)),
         RunEvent::AttemptPaused { pause, .. } => match pause.kind {
@@ -96,7 +87,7 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         RunEvent::OutcomeUnknown { why, .. } => clean(why),
         RunEvent::OutcomeChosen { chosen, .. } => decided(chosen),
         RunEvent::AttemptUnpaused { .. } => "goes on".to_owned(),
-        RunEvent::AttemptAnswered { .. } => "answered".to_owned(),
+        RunEvent::AttemptAnswered { .. } | RunEvent::AnswerPassed { .. } => "answered".to_owned(),
         RunEvent::AnswerDelivered { .. } => "has the answer".to_owned(),
         RunEvent::AnswerRefused { refusal, .. } => {
             format!("does not take the answer: {}", refusal.message)
@@ -108,30 +99,32 @@ fn news<'a>(recorded: &Recorded, event: &'a RunEvent) -> Option<(&'a str, String
         RunEvent::RoundEnded { next: NextRound::GiveUp { error, .. }, .. } => {
             format!("failed: {}", clean(&error.message))
         }
-        RunEvent::StepComputed { .. } => "computed".to_owned(),
-        RunEvent::StepReused { from, .. } => format!("has its result of run {}", from.run),
-        RunEvent::StepFailed { error, .. } => format!("failed: {}", clean(&error.message)),
         RunEvent::StepCompleted { step, attempt, .. } => completed(recorded, step, *attempt),
         RunEvent::AttemptCanceled { confirmed: true, .. } => "canceled".to_owned(),
         RunEvent::AttemptCanceled { confirmed: false, .. } => {
             "canceled; the agent did not confirm".to_owned()
         }
-        RunEvent::RunDeferred { .. }
-        | RunEvent::RunRejected { .. }
-        | RunEvent::RunStarted { .. }
-        | RunEvent::RunQueued { .. }
-        | RunEvent::RunAdmitted { .. }
-        | RunEvent::CallsCounted { .. }
-        | RunEvent::StepTaken { .. }
-        | RunEvent::ArtifactChunked { .. }
-        | RunEvent::AttemptReported { .. }
-        | RunEvent::RunResumed { .. }
-        | RunEvent::CancelRequested { .. }
-        | RunEvent::RunTimedOut { .. }
-        | RunEvent::BudgetSpent { .. }
-        | RunEvent::RunFinished { .. } => return None,
+        _ => of_step(recorded, event)?,
     };
     event.step().map(|step| (step.as_str(), text))
+}
+
+/// The same for what happens to a step beside its attempts.
+fn of_step(recorded: &Recorded, event: &RunEvent) -> Option<String> {
+    Some(match event {
+        RunEvent::StepSkipped { reason, .. } => format!("skipped: {reason}"),
+        RunEvent::StepCanceled { by, .. } => format!("canceled: {by} does not need it any more"),
+        RunEvent::StepExpanded { count, .. } => format!("runs for {}", items(*count)),
+        RunEvent::StepGathered { step, failed, .. } => gathered(recorded, step, *failed),
+        RunEvent::StepAsked { pause, .. } | RunEvent::StepAskedAgain { pause, .. } => {
+            format!("asks: {}", asked(pause))
+        }
+        RunEvent::StepAnswered { .. } => "answered".to_owned(),
+        RunEvent::StepComputed { .. } => "computed".to_owned(),
+        RunEvent::StepReused { from, .. } => format!("has its result of run {}", from.run),
+        RunEvent::StepFailed { error, .. } => format!("failed: {}", clean(&error.message)),
+        _ => return None,
+    })
 }
 
 /// What waits inside of a sub-run.

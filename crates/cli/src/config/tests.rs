@@ -104,15 +104,22 @@ fn shown(config: &Config, key: &str) -> String {
         "extensions.required" => format!("{:?}", declared.required_extensions),
         "directory.publish" => format!("{publish:?}"),
         "older_versions" => older_versions.to_string(),
-        "runs.max_active" => runs.max_active.to_string(),
-        "runs.queue" => runs.queue.to_string(),
-        "runs.max_depth" => max_depth.to_string(),
+        _ if key.starts_with("runs.") => shown_of_runs(runs, *max_depth, key),
         "messages.remember" => format!("{remember:?}"),
         _ if key.starts_with("push.") => shown_of_push(push, callbacks, key),
         "evidence.probe_message" => format!("{probe_message:?}"),
         _ if key.starts_with("evidence.") => shown_of_evidence(evidence, key),
         "schedules.account" => format!("{schedule_account:?}"),
         _ if key.starts_with("limits.") => shown_of_limits(limits, key),
+        _ => panic!("`{key}` is not shown here"),
+    }
+}
+
+fn shown_of_runs(runs: &RunLimits, max_depth: usize, key: &str) -> String {
+    match key {
+        "runs.max_active" => runs.max_active.to_string(),
+        "runs.queue" => runs.queue.to_string(),
+        "runs.max_depth" => max_depth.to_string(),
         _ => panic!("`{key}` is not shown here"),
     }
 }

@@ -13,15 +13,6 @@ impl Run {
     /// The one event that an input causes; `None` for what is stale, repeated or changes nothing.
     pub(super) fn decide(&mut self, input: Input) -> Option<RunEvent> {
         match input {
-            Input::Rendered { step, at, rendered } => self.decide_rendered(step, at, rendered),
-            Input::Replied { step, at, said, reply } => self.decide_replied(step, at, said, reply),
-            Input::Expired { step, at, error, result } => {
-                self.decide_expired(step, at, error, result)
-            }
-            Input::Counted { step, attempt, calls } => self.decide_counted(step, attempt, calls),
-            Input::PassedDown { step, attempt, at, said } => {
-                self.decide_passed_down(step, attempt, at, said)
-            }
             Input::Bound { step, attempt, task } => self
                 .is_unbound(&step, attempt)
                 .then_some(RunEvent::AttemptBound { step, attempt, task }),
@@ -40,9 +31,6 @@ impl Run {
             }
             Input::Resolved { step, attempt, at, resolution, said } => {
                 self.decide_resolved(step, attempt, at, *resolution, said)
-            }
-            Input::Overdue { step, at, error, result } => {
-                self.decide_overdue(step, at, error, result)
             }
             Input::Delivered { step, attempt, turn } => self.decide_delivered(step, attempt, turn),
             Input::AnswerRefused { step, attempt, at, turn, refusal } => {
@@ -69,6 +57,12 @@ impl Run {
             Input::CancelSettled { step, attempt, at, confirmed } => self
                 .is_being_canceled(&step, attempt)
                 .then_some(RunEvent::AttemptCanceled { step, attempt, at, confirmed }),
+            Input::Counted { .. }
+            | Input::PassedDown { .. }
+            | Input::Rendered { .. }
+            | Input::Replied { .. }
+            | Input::Expired { .. }
+            | Input::Overdue { .. } => self.decide_of_step(input),
             Input::Start { .. }
             | Input::Queue { .. }
             | Input::Admitted { .. }
@@ -76,6 +70,25 @@ impl Run {
             | Input::Concluded { .. }
             | Input::CancelRequested { .. }
             | Input::TimedOut { .. } => self.decide_of_run(input),
+        }
+    }
+
+    /// The same for what concerns a step without an agent, a sub-run, or none of a step's attempts.
+    fn decide_of_step(&mut self, input: Input) -> Option<RunEvent> {
+        match input {
+            Input::Rendered { step, at, rendered } => self.decide_rendered(step, at, rendered),
+            Input::Replied { step, at, said, reply } => self.decide_replied(step, at, said, reply),
+            Input::Expired { step, at, error, result } => {
+                self.decide_expired(step, at, error, result)
+            }
+            Input::Overdue { step, at, error, result } => {
+                self.decide_overdue(step, at, error, result)
+            }
+            Input::Counted { step, attempt, calls } => self.decide_counted(step, attempt, calls),
+            Input::PassedDown { step, attempt, at, said } => {
+                self.decide_passed_down(step, attempt, at, said)
+            }
+            _ => None,
         }
     }
 

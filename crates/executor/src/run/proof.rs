@@ -13,10 +13,10 @@ use std::{
     time::Duration,
 };
 
-use planner::{ErrorClass, Jitter, Join, OnError, Retry, RunIf, StepEffect, StepState};
+use planner::StepState;
 use proptest::prelude::*;
 
-use self::character::{Character, Fate, Scenario};
+use self::character::{Character, Fate};
 use self::drawn::{shape_of, worlds};
 use self::facts::{bound, chunked};
 use self::world::World;

@@ -344,11 +344,6 @@ impl Phase {
         }
     }
 
-    /// Whether it waits for somebody.
-    pub(super) fn is_pause(&self) -> bool {
-        self.pause().is_some()
-    }
-
     /// The work that this phase wants done: at most two things.
     pub(super) fn effects(&self, at: StepIndex) -> [Option<Effect>; 2] {
         match self {

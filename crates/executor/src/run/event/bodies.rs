@@ -27,8 +27,9 @@ impl RunEvent {
             Self::AttemptPaused { pause, .. } | Self::StepAsked { pause, .. } => {
                 pause.question.iter().collect()
             }
-            Self::AnswerPassed { said, .. } => said.iter().collect(),
-            Self::StepTaken { result, .. } => result.iter().collect(),
+            Self::AnswerPassed { said: body, .. } | Self::StepTaken { result: body, .. } => {
+                body.iter().collect()
+            }
             Self::StepAskedAgain { said, pause, .. } => {
                 said.iter().chain(&pause.question).collect()
             }
@@ -38,19 +39,13 @@ impl RunEvent {
             | Self::StepComputed { result, .. }
             | Self::StepReused { result, .. }
             | Self::StepFailed { result, .. }
-            | Self::AttemptFailed { next: Next::GiveUp { result }, .. } => vec![result],
-            Self::RoundEnded { result, next: NextRound::Again, .. } => vec![result],
+            | Self::AttemptFailed { next: Next::GiveUp { result }, .. }
+            | Self::RoundEnded { result, next: NextRound::Again, .. } => vec![result],
             Self::RoundEnded { result, next: NextRound::GiveUp { result: last, .. }, .. } => {
                 vec![result, last]
             }
             Self::RunFinished { outcome: Outcome::Completed(outputs), .. } => vec![outputs],
-            Self::OutcomeChosen { chosen, said, .. } => {
-                let result = match chosen {
-                    Chosen::Failed { next: Next::GiveUp { result }, .. } => Some(result),
-                    Chosen::Failed { .. } | Chosen::Resend | Chosen::Bound { .. } => None,
-                };
-                result.into_iter().chain(said).collect()
-            }
+            Self::OutcomeChosen { chosen, said, .. } => result_of(chosen).chain(said).collect(),
             Self::AttemptFailed { next: Next::Retry { .. } | Next::FallBack { .. }, .. }
             | Self::OutcomeUnknown { .. }
             | Self::RunFinished { .. }
@@ -70,6 +65,15 @@ impl RunEvent {
             | Self::AttemptCanceled { .. } => Vec::new(),
         }
     }
+}
+
+/// The result that a step ends with by what was decided.
+fn result_of(chosen: &Chosen) -> impl Iterator<Item = &Body> {
+    let result = match chosen {
+        Chosen::Failed { next: Next::GiveUp { result }, .. } => Some(result),
+        Chosen::Failed { .. } | Chosen::Resend | Chosen::Bound { .. } => None,
+    };
+    result.into_iter()
 }
 
 /// Whether one of the events names a blob: only then may it be written.

@@ -45,7 +45,8 @@ pub(super) fn sub_run(index: StepIndex, attempt: u32) -> Arc<Intent> {
 /// Something in a sub-run waits for somebody.
 pub(super) fn paused_inside(step: StepId, attempt: u32, at: Timestamp) -> Input {
     let inner = StepId::new(&format!("{step}/inner"));
-    let within = Within { pauses: vec![(inner, asked("inside"))], goes_on: attempt % 2 == 0 };
+    let within =
+        Within { pauses: vec![(inner, asked("inside"))], goes_on: attempt.is_multiple_of(2) };
     let pause = Pause { within: Some(Box::new(within)), ..pause(PauseKind::Input) };
     Input::Paused { task: Some(task(&step, attempt)), step, attempt, at, pause }
 }
