@@ -58,6 +58,7 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
     runs:
       max_active: 3                        # --set
       queue: 7                             # etc/convoke.yaml:2:8
+      max_depth: 8                         # default
     messages:
       remember: "off"                      # CONVOKE_MESSAGES_REMEMBER
     push:
@@ -92,7 +93,7 @@ async fn what_holds_is_shown_as_a_configuration_file() {
     let mut command = convoke.command(["--json", "config"]);
     command.env("CONVOKE_CONFIG", "etc/convoke.yaml");
     let shown = finish(command).await.exits(0);
-    assert_eq!(shown.json()["runs"], json!({"max_active": 64, "queue": 7}));
+    assert_eq!(shown.json()["runs"], json!({"max_active": 64, "queue": 7, "max_depth": 8}));
     assert_eq!(shown.json()["workflows"], "etc/flows");
     convoke.write("again.json", &shown.stdout);
     let again = convoke.run(["--json", "config", "-c", "again.json"]).await.exits(0);
