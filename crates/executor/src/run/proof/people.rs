@@ -35,7 +35,8 @@ impl World {
         }
         let index = run.find(step).expect("a step of this run");
         let fate = self.fate_at(run, index);
-        if matches!(fate, Fate::AsksInVain | Fate::AsksPersonInVain) {
+        let is_in_vain = matches!(fate, Fate::AsksInVain | Fate::AsksPersonInVain);
+        if is_in_vain && run.pause_expires(index).is_some() {
             return self.expire(run, index, at);
         }
         if let Phase::Asked { turn, .. } = run.at(index).phase {
