@@ -188,7 +188,8 @@ async fn a_client_decides_about_a_message_that_may_have_been_received() {
     let served = Served::start(&convoke).await;
     served.until(&id, TaskState::InputRequired).await;
     let asked = served.task(&id).await.status.and_then(|status| status.message);
-    assert!(asked.expect("a question").text().contains("it is not known whether agent `it`"));
+    let asked = asked.expect("a question").text();
+    assert!(asked.contains("it is not known whether agent `it`"), "{asked}");
     let decision = Part::data(json!({"outcome": "resend"}));
     let answer = protocol::v1::Message::user(vec![decision]).with_task(&id);
     served.send(answer, true).await;

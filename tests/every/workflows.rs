@@ -49,6 +49,13 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../workflows").join(format!("{name}.yaml"))
 }
 
+/// The run that a command began, which says so first.
+fn run_of(done: &Done) -> String {
+    let line = done.stderr.lines().find(|line| line.contains(" run "));
+    let id = line.and_then(|line| line.split_whitespace().nth(2));
+    id.unwrap_or_else(|| panic!("no run: {done:?}")).to_owned()
+}
+
 /// Text where an output is text, else its data.
 fn outputs(done: &Done) -> Value {
     let told = done.json();
@@ -167,7 +174,7 @@ async fn a_document_is_announced_once_a_person_approves_it() {
     let desk = Desk::with([Kind::Writer, Kind::Notifier]).await;
     let text = "Dogs are welcome. TODO: hours.";
     let waits = desk.run("document-review", &["-m", text]).await.exits(4);
-    let run = waits.json()["run"].as_str().expect("an id").to_owned();
+    let run = run_of(&waits);
     let shown = desk.convoke.run(["runs", "show", &run]).await.exits(0).stdout;
     assert!(shown.contains("An agent found: unfinished: TODO: hours"), "{shown}");
     let reply =
@@ -187,7 +194,7 @@ async fn a_document_is_announced_once_a_person_approves_it() {
 async fn a_document_that_is_not_approved_is_announced_to_nobody() {
     let desk = Desk::with([Kind::Writer, Kind::Notifier]).await;
     let waits = desk.run("document-review", &["-m", "Dogs are welcome."]).await.exits(4);
-    let run = waits.json()["run"].as_str().expect("an id").to_owned();
+    let run = run_of(&waits);
     let reply = ["--json", "runs", "reply", &run, r#"{"approved": false}"#];
     let done = desk.convoke.run(reply).await.exits(0);
     assert_eq!(outputs(&done)["decision"], json!({"approved": false}));

@@ -533,7 +533,13 @@ mod tests {
             },
             RunEvent::AnswerDelivered { step: step(), attempt },
             RunEvent::CallsCounted { step: step(), attempt, calls: 2 },
-            RunEvent::AnswerPassed { step: step(), attempt, at, said: Some(body()) },
+            RunEvent::AnswerPassed {
+                step: step(),
+                attempt,
+                at,
+                answered: None,
+                said: Some(body()),
+            },
             RunEvent::StepCompleted { step: step(), attempt, at, task: None, result: body() },
         ]
         .into_iter()

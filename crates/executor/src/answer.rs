@@ -22,6 +22,14 @@ pub(crate) struct Answer {
     pub(crate) taken: oneshot::Sender<Result<StepId, ReplyError>>,
 }
 
+/// Somebody who waits until an answer is durable.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    /// What it then hears.
+    pub(crate) told: Result<StepId, ReplyError>,
+    pub(crate) taken: oneshot::Sender<Result<StepId, ReplyError>>,
+}
+
 /// Why an answer was not taken. Nothing of it is kept, unless it says so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplyError {

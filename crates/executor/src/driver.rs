@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     ExecutorError, RunId,
-    answer::{Answer, Mailbox},
+    answer::{Answer, Mailbox, Waiting},
     callback::Listening,
     context::Contexts,
     executor::SubRuns,
@@ -50,7 +50,7 @@ use crate::{
     tally::Tally,
 };
 
-use self::{answer::Waiting, results::Results};
+use self::results::Results;
 pub(crate) use self::{
     reuse::RESULTS,
     shared::{Shared, Uncallable},
@@ -87,11 +87,9 @@ pub(crate) struct Driver {
     seat: Arc<Seat>,
     /// Whose answers are drafted and not committed.
     waiting: Vec<Waiting>,
-    /// Answers for sub-runs, to be handed down after the commit that keeps them.
-    passing: Vec<(RunId, Answer)>,
     /// What cleans up after it, once that is drafted.
     clean_up: Option<RunId>,
-    /// How many were handed down.
+    /// How many answers were handed down to sub-runs.
     passed: u64,
     /// What drives its sub-runs; nothing where it has none.
     sub_runs: Option<Arc<dyn SubRuns>>,
@@ -160,7 +158,6 @@ impl Driver {
             caller: standing.caller,
             seat: standing.seat,
             waiting: Vec::new(),
-            passing: Vec::new(),
             clean_up: None,
             passed: 0,
             sub_runs: standing.sub_runs,
@@ -281,13 +278,14 @@ impl Driver {
         if let (Input::Expired { .. }, Some(at)) = (&report.input, subject) {
             self.flights.stop(Slot::Expire(at));
         }
+        self.waiting.extend(report.waiting);
         let flown = subject.and_then(|at| self.flown(at, &report.input));
         let events = self.decide(report.input);
         if events.is_empty() {
             return;
         }
         if let Some(at) = subject {
-            if is_farewell {
+            if is_farewell || events.iter().any(is_answered_inside) {
                 self.flights.stop(Slot::Flight(at, self.run.at(at).attempts));
             }
             if let Some(result) = report.result
@@ -430,4 +428,9 @@ impl Driver {
             to: self.report_to.clone(),
         }
     }
+}
+
+/// Whether less waits inside of a sub-run: whoever follows it looks again.
+fn is_answered_inside(event: &RunEvent) -> bool {
+    matches!(event, RunEvent::AnswerPassed { answered: Some(_), .. })
 }

@@ -19,6 +19,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     ExecutorError, RunId,
+    answer::Waiting,
     body::{Body, INLINE_BYTES, Json},
     id::{Purpose, message_id},
     remote::{Attempt, Defeat, Ending},
@@ -46,6 +47,8 @@ pub(crate) struct Report {
     pub(crate) message: Option<Arc<Message>>,
     /// The chunk in memory, so that a later flight need not read it back.
     pub(crate) chunk: Option<Box<TaskArtifactUpdateEvent>>,
+    /// Somebody who is told of it once it is durable.
+    pub(crate) waiting: Option<Waiting>,
 }
 
 /// An agent's word for our context.
@@ -58,7 +61,15 @@ pub(crate) struct ContextSeen {
 impl Report {
     /// A fact that brings nothing along.
     pub(crate) fn of(input: Input) -> Self {
-        Self { input, blobs: Vec::new(), context: None, result: None, message: None, chunk: None }
+        Self {
+            input,
+            blobs: Vec::new(),
+            context: None,
+            result: None,
+            message: None,
+            chunk: None,
+            waiting: None,
+        }
     }
 }
 

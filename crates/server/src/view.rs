@@ -156,7 +156,8 @@ async fn question(
         Some(body) => Some(runs.load(record.id(), body).await?),
         None => None,
     };
-    let text = message.as_ref().map(Message::text).unwrap_or_default();
+    let text = message.as_ref().map(Message::text).or_else(|| pause.why.clone());
+    let text = text.unwrap_or_default();
     let text = match (text.is_empty(), pause.kind, &pause.mismatch) {
         (false, _, None) => text,
         (false, _, Some(why)) => format!("{text}\n(not what step {step} expects: {why})"),

@@ -9,20 +9,13 @@ use tokio::sync::oneshot;
 use super::{Driver, Shared, ask::Replied, relay::relayed};
 use crate::{
     ExecutorError, RunId,
-    answer::{Answer, ReplyError},
+    answer::{Answer, ReplyError, Waiting},
     flights::Slot,
     id::{Purpose, message_id},
     once,
     report::{Report, body_of},
     run::{Flight, Input, Intent, Phase, RemoteTask, RunEvent, StepId, StepIndex},
 };
-
-/// Somebody who waits until an answer is durable.
-pub(super) struct Waiting {
-    /// What it then hears.
-    pub(super) told: Result<StepId, ReplyError>,
-    pub(super) taken: oneshot::Sender<Result<StepId, ReplyError>>,
-}
 
 /// Whether an event is that somebody has answered.
 fn is_answer(event: &RunEvent) -> bool {
@@ -68,7 +61,7 @@ impl Driver {
         if let Ok(address) = &address
             && let Some((at, inner)) = self.inside(address)
         {
-            self.pass_down(at, Answer { step: Some(inner), message, once, taken });
+            self.pass_down(at, address, Answer { step: Some(inner), message, once, taken });
             return Ok(());
         }
         let prepared = match address {
@@ -94,17 +87,11 @@ impl Driver {
         Ok(())
     }
 
-    /// Tells those whose answers the last commit has made durable, and hands on those for sub-runs.
+    /// Tells those whose answers the last commit has made durable.
     pub(super) fn confirm_answers(&mut self) {
         for waiting in self.waiting.drain(..) {
             // Whoever asked may be gone.
             drop(waiting.taken.send(waiting.told));
-        }
-        for (sub_run, answer) in std::mem::take(&mut self.passing) {
-            let Some(sub_runs) = &self.sub_runs else { continue };
-            let passing = sub_runs.pass(sub_run, answer);
-            self.passed += 1;
-            self.flights.start(Slot::Pass(self.passed), passing);
         }
     }
 
@@ -142,32 +129,66 @@ impl Driver {
         Some((self.run.find(&StepId::new(outer))?, StepId::new(inner)))
     }
 
-    /// Drafts what is kept here of an answer for a sub-run, which gets it after the commit.
-    fn pass_down(&mut self, at: StepIndex, answer: Answer) {
-        let Phase::Paused { flight, task: Some(task), .. } = &self.run.at(at).phase else {
-            // Whoever asked may be gone.
-            return drop(answer.taken.send(Err(ReplyError::NotPaused)));
+    /// Hands an answer down to a sub-run. What is kept of it here follows once the sub-run has it: should this process
+    /// end in between, the answer is lost to nobody.
+    fn pass_down(&mut self, at: StepIndex, address: &StepId, answer: Answer) {
+        let refused = match self.passage(at, address, &answer) {
+            Ok((sub_run, report)) => return self.start_passing(sub_run, report, answer),
+            Err(refused) => refused,
         };
-        let (attempt, sub_run) = (flight.attempt, task.task_id.parse::<RunId>());
+        // Whoever asked may be gone.
+        drop(answer.taken.send(Err(refused)));
+    }
+
+    /// Where an answer goes, and what is kept of it here.
+    fn passage(
+        &self,
+        at: StepIndex,
+        address: &StepId,
+        answer: &Answer,
+    ) -> Result<(RunId, Report), ReplyError> {
+        let step = self.run.at(at);
+        let Phase::Paused { flight, task: Some(task), pause, .. } = &step.phase else {
+            return Err(ReplyError::NotPaused);
+        };
+        let unkept = |why: String| ReplyError::Unkept { why };
+        let sub_run = task.task_id.parse().map_err(|error| unkept(format!("{error}")))?;
         let said = answer.message.clone().with_task(self.root().as_str());
         let said = said.with_context(self.contexts.ours());
         let mut blobs = Vec::new();
-        match (sub_run, body_of(&self.shared.account, &said, &mut blobs)) {
-            (Ok(sub_run), Ok(said)) => {
-                let (step, at) = (self.run.at(at).id.clone(), Timestamp::now());
-                let input = Input::PassedDown { step, attempt, at, said: Some(said) };
-                self.take(Report { blobs, ..Report::of(input) });
-                self.passing.push((sub_run, answer));
+        let said = body_of(&self.shared.account, &said, &mut blobs)
+            .map_err(|error| unkept(error.to_string()))?;
+        let mut within = pause.within.iter().flat_map(|within| &within.pauses);
+        let answered = within.find(|(asked, _)| asked == address).cloned().map(Box::new);
+        let input = Input::PassedDown {
+            step: step.id.clone(),
+            attempt: flight.attempt,
+            at: Timestamp::now(),
+            answered,
+            said: Some(said),
+        };
+        Ok((sub_run, Report { blobs, ..Report::of(input) }))
+    }
+
+    fn start_passing(&mut self, sub_run: RunId, report: Report, answer: Answer) {
+        // Unreachable: a run without sub-runs has no pause inside of one. Whoever asked hears that it is not known.
+        let Some(sub_runs) = &self.sub_runs else { return };
+        let Answer { step, message, once, taken } = answer;
+        let (told, heard) = oneshot::channel();
+        let passing = sub_runs.pass(sub_run, Answer { step, message, once, taken: told });
+        let report_to = self.report_to.clone();
+        self.passed += 1;
+        self.flights.start(Slot::Pass(self.passed), async move {
+            passing.await;
+            let told = heard.await.unwrap_or(Err(ReplyError::Unknown));
+            if !matches!(told, Ok(_) | Err(ReplyError::Unfit { .. })) {
+                // Whoever asked may be gone.
+                return drop(taken.send(told));
             }
-            (Err(error), _) => {
-                let why = error.to_string();
-                drop(answer.taken.send(Err(ReplyError::Unkept { why })));
-            }
-            (_, Err(error)) => {
-                let why = error.to_string();
-                drop(answer.taken.send(Err(ReplyError::Unkept { why })));
-            }
-        }
+            let report = passed(report, Waiting { told, taken });
+            // The driver may be gone, and whoever asked hears so.
+            drop(report_to.send(report).await);
+        });
     }
 
     /// The run that has the Task which this one is inside of.
@@ -284,4 +305,12 @@ impl Driver {
         };
         Ok(Report { blobs, message: Some(Arc::new(message)), ..Report::of(input) })
     }
+}
+
+/// What is kept of an answer that a sub-run has taken. One that does not fit is kept, and asked for once more.
+fn passed(mut report: Report, waiting: Waiting) -> Report {
+    if let (Err(_), Input::PassedDown { answered, .. }) = (&waiting.told, &mut report.input) {
+        *answered = None;
+    }
+    Report { waiting: Some(waiting), ..report }
 }

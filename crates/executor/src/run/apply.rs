@@ -92,7 +92,9 @@ impl Run {
             RunEvent::CallsCounted { step, attempt, calls } => {
                 self.count_calls(step, *attempt, *calls);
             }
-            RunEvent::AnswerPassed { at, .. } => self.pass(*at),
+            RunEvent::AnswerPassed { step, at, answered, .. } => {
+                self.answered_inside(step, *at, answered.as_ref());
+            }
             RunEvent::StepCompleted { step, at, task, result, .. } => {
                 self.note_task(step, task.as_ref());
                 self.settle(step, *at, Settled::Completed(result.clone()));

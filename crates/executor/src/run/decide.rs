@@ -85,8 +85,8 @@ impl Run {
                 self.decide_overdue(step, at, error, result)
             }
             Input::Counted { step, attempt, calls } => self.decide_counted(step, attempt, calls),
-            Input::PassedDown { step, attempt, at, said } => {
-                self.decide_passed_down(step, attempt, at, said)
+            Input::PassedDown { step, attempt, at, answered, said } => {
+                self.decide_passed_down(step, attempt, at, answered.as_deref(), said)
             }
             _ => None,
         }

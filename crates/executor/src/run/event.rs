@@ -158,11 +158,14 @@ pub enum RunEvent {
         /// How many it and those inside of it have sent.
         calls: u64,
     },
-    /// An answer for a step of a sub-run, which takes it itself: kept for the history of the Task.
+    /// A sub-run has taken an answer for one of its steps: kept for the history of the Task.
     AnswerPassed {
         step: StepId,
         attempt: u32,
         at: Timestamp,
+        /// The address of what waits no more; absent when it still does, or asks anew.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answered: Option<StepId>,
         /// The Message of whoever answered: ProtoJSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Body>,

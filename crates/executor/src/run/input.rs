@@ -63,11 +63,13 @@ pub enum Input {
         /// How many.
         calls: u64,
     },
-    /// Somebody answers a step of a sub-run.
+    /// A sub-run has taken somebody's answer.
     PassedDown {
         step: StepId,
         attempt: u32,
         at: Timestamp,
+        /// What waited, and waits no more: its address and how it stood.
+        answered: Option<Box<(StepId, Pause)>>,
         /// The Message of whoever answered, as it came.
         said: Option<Body>,
     },

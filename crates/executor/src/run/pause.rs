@@ -39,22 +39,52 @@ impl Run {
         pauses.any(|pause| pause.within.as_ref().is_some_and(|within| within.goes_on))
     }
 
-    /// An answer for a sub-run is kept for the history of the Task; the sub-run takes it.
+    /// An answer that a sub-run has taken is kept for the history of the Task. What it answers waits no more, unless
+    /// the sub-run has asked anew meanwhile.
     pub(super) fn decide_passed_down(
         &self,
         step: StepId,
         attempt: u32,
         at: Timestamp,
+        answered: Option<&(StepId, Pause)>,
         said: Option<Body>,
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
-        let is_inside = found.phase.pause().is_some_and(|pause| pause.within.is_some());
+        let is_inside = found.flight().is_some_and(|flight| flight.intent.is_sub_run);
+        let within = found.phase.pause().and_then(|pause| pause.within.as_ref());
+        let answered = answered
+            .filter(|answered| within.is_some_and(|within| within.pauses.contains(answered)))
+            .map(|(address, _)| address.clone());
         (is_inside && found.is_current(attempt)).then_some(RunEvent::AnswerPassed {
             step,
             attempt,
             at,
+            answered,
             said,
         })
+    }
+
+    /// Takes away what waits no more inside of a sub-run. Whoever follows it looks again.
+    pub(super) fn answered_inside(
+        &mut self,
+        step: &StepId,
+        at: Timestamp,
+        answered: Option<&StepId>,
+    ) {
+        self.pass(at);
+        let (Some(index), Some(answered)) = (self.find(step), answered) else { return };
+        let Phase::Paused { flight, task, mut pause, since } = self.at(index).phase.clone() else {
+            return;
+        };
+        let Some(within) = &mut pause.within else { return };
+        within.pauses.retain(|(address, _)| address != answered);
+        within.goes_on = true;
+        if within.pauses.is_empty() {
+            return self.unpause(step, at);
+        }
+        let attempt = flight.attempt;
+        self.set_phase(index, Phase::Paused { flight, task, pause, since });
+        self.effects.renew(Effect::Watch(index, attempt));
     }
 
     /// Whether somebody has to do something, and whether all of it is authorization elsewhere.

@@ -30,8 +30,7 @@ impl World {
     pub(super) fn answer(&self, run: &Run, step: &StepId, dice: &mut Dice, at: Timestamp) -> Input {
         if let Some((outer, _)) = step.as_str().split_once('/') {
             let step = StepId::new(outer);
-            let attempt = run.find(&step).map_or(1, |index| run.at(index).attempts);
-            return Input::PassedDown { step, attempt, at, said: None };
+            return passed_down(run, step, at, dice.roll(2) == 0);
         }
         let index = run.find(step).expect("a step of this run");
         let fate = self.fate_at(run, index);
@@ -73,11 +72,20 @@ impl World {
     }
 }
 
+/// A sub-run has taken the answer to all that it asks, or asks anew.
+fn passed_down(run: &Run, step: StepId, at: Timestamp, is_taken: bool) -> Input {
+    let found = run.find(&step).map(|index| run.at(index)).expect("a step of this run");
+    let within = found.phase.pause().and_then(|pause| pause.within.as_ref());
+    let asked = within.and_then(|within| within.pauses.first());
+    let answered = asked.filter(|_| is_taken).cloned().map(Box::new);
+    Input::PassedDown { attempt: found.attempts, step, at, answered, said: None }
+}
+
 /// What comes of a sub-run.
 pub(super) fn inside(step: StepId, attempt: u32, at: Timestamp, is_paused: bool) -> Input {
     match (at.as_millisecond() % 4, is_paused) {
         (0, false) => paused_inside(step, attempt, at),
-        (0, true) => Input::PassedDown { step, attempt, at, said: None },
+        (0, true) => Input::PassedDown { step, attempt, at, answered: None, said: None },
         (1, _) => Input::Counted { step, attempt, calls: 2 },
         (_, true) => Input::Unpaused { step, attempt, at },
         (_, false) => succeeded(step, attempt, at),
