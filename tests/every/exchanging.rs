@@ -261,6 +261,79 @@ async fn a_token_that_has_ended_is_asked_for_again_before_anything_is_sent() {
     let _stopped = served.process.end().await;
 }
 
+/// A workflow that has the agent called inside of another one, and once more when all has ended.
+const TOUR: &str = "convoke: 1\nname: tour\nsteps:\n  \
+                    book: {workflow: both}\nfinally:\n  close: {agent: flights, message: Bye.}\n";
+
+/// That other one, which calls it twice at once.
+const BOTH: &str = "convoke: 1\nname: both\nsteps:\n  \
+                    out: {agent: flights, message: Out.}\n  back: {agent: flights, message: Back.}\n";
+
+async fn touring(flights: &Flights, issuer: &Issuer) -> (Convoke, Served) {
+    let convoke = Convoke::default();
+    flights.known_to(&convoke, &flights.url).await;
+    convoke.write("workflows/tour.yaml", TOUR);
+    convoke.write("workflows/both.yaml", BOTH);
+    let served = serving(&convoke, &jwt(issuer, true)).await;
+    (convoke, served)
+}
+
+fn tour() -> Message {
+    said("go").with_metadata(protocol::model::metadata::WORKFLOW, "tour")
+}
+
+/// Waits until the agent was called so often, each time with what it takes.
+async fn is_called(flights: &Flights, times: usize) {
+    let is_so = async {
+        while flights.calls().len() < times {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, is_so).await.expect("it is called");
+    let calls = flights.calls();
+    assert!(calls.len() == times && calls.iter().all(|call| call.contains(ACCESS)), "{calls:?}");
+}
+
+#[tokio::test]
+async fn a_sub_run_and_what_is_done_at_the_end_call_on_behalf_of_the_caller_of_the_run() {
+    let (flights, issuer) = (Flights::start().await, Issuer::new(true).await);
+    let (convoke, served) = touring(&flights, &issuer).await;
+    let token = token(&issuer, 300);
+    let task = send(&by(&served, &token), tour(), false).await;
+    assert_eq!(task.state(), TaskState::Completed, "{task:?}");
+    is_called(&flights, 3).await;
+    assert!(flights.asked().iter().all(|form| form["subject_token"] == token));
+    let (_, signature) = token.rsplit_once('.').expect("a JWT");
+    ends_without(served.process, &convoke, &[signature, ACCESS]).await;
+}
+
+#[tokio::test]
+async fn one_message_brings_back_the_caller_of_all_that_waits_inside_of_a_sub_run() {
+    let (flights, issuer) = (Flights::start().await, Issuer::new(true).await);
+    let (_convoke, served) = touring(&flights, &issuer).await;
+    let ended = token(&issuer, -5);
+    let task = send(&by(&served, &ended), tour(), false).await;
+    assert_eq!(task.state(), TaskState::AuthRequired);
+    let client = by(&served, &token(&issuer, 300));
+    let both = async {
+        let inner = ["book/out", "book/back"];
+        let request = protocol::v1::GetTaskRequest { id: task.id.clone(), ..Default::default() };
+        loop {
+            let task = client.get_task(request.clone(), PATIENCE).await.expect("a Task");
+            let status = format!("{:?}", task.status);
+            if inner.iter().all(|step| status.contains(step)) {
+                break;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, both).await.expect("both wait");
+    let done = send(&client, said("here I am").with_task(&task.id), false).await;
+    assert_eq!(done.state(), TaskState::Completed, "{done:?}");
+    is_called(&flights, 3).await;
+    served.process.terminate();
+    let _stopped = served.process.end().await;
+}
+
 #[tokio::test]
 async fn tokens_are_exchanged_only_where_the_settings_say_so_and_there_is_a_caller() {
     let (flights, issuer) = (Flights::start().await, Issuer::new(true).await);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::v1::Message;
+use protocol::{auth::CallerToken, v1::Message};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::{once::Once, run::StepId};
@@ -10,14 +10,28 @@ use crate::{once::Once, run::StepId};
 /// Answers that may wait for a driver that is busy committing.
 const QUEUE: usize = 64;
 
+/// What somebody says to a run that waits.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// As they have put it.
+    pub message: Message,
+    /// What makes it the same as one that was taken before.
+    pub once: Option<Once>,
+    /// The token they came with, where that may be exchanged for those of agents. It is kept in memory alone.
+    pub token: Option<CallerToken>,
+}
+
+impl From<Message> for Said {
+    fn from(message: Message) -> Self {
+        Self { message, once: None, token: None }
+    }
+}
+
 /// An answer to a paused step.
 pub(crate) struct Answer {
     /// The step; the only paused one when absent.
     pub(crate) step: Option<StepId>,
-    /// As whoever answers has put it.
-    pub(crate) message: Message,
-    /// What makes it the same as one that was taken before.
-    pub(crate) once: Option<Once>,
+    pub(crate) said: Said,
     /// Told once the answer is durable.
     pub(crate) taken: oneshot::Sender<Result<StepId, ReplyError>>,
 }
@@ -113,11 +127,10 @@ impl Mailbox {
     pub(crate) async fn leave(
         &self,
         step: Option<StepId>,
-        message: Message,
-        once: Option<Once>,
+        said: Said,
     ) -> Result<StepId, ReplyError> {
         let (taken, heard) = oneshot::channel();
-        let answer = Answer { step, message, once, taken };
+        let answer = Answer { step, said, taken };
         self.to.send(answer).await.map_err(|_| ReplyError::Unknown)?;
         heard.await.unwrap_or(Err(ReplyError::Unknown))
     }

@@ -6,6 +6,7 @@
 mod act;
 mod answer;
 mod ask;
+mod caller;
 mod clean_up;
 mod hints;
 mod judge;

@@ -5,33 +5,30 @@ mod launching;
 mod opening;
 mod recovery;
 mod schedules;
+mod steering;
 mod sub_runs;
 
 use std::{sync::Arc, time::Duration};
 
 use planner::Plan;
-use protocol::{
-    auth::{Caller, CallerToken},
-    outbound::Outbound,
-    v1::Message,
-};
+use protocol::{auth::Caller, outbound::Outbound};
 use registry::{Keyrings, Outcomes};
 use store::{AccountId, Lease, Owned, Seq, Store};
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Callbacks, ExecutorError, Limits, ReplyError, RunId, Runs,
+    Callbacks, ExecutorError, Limits, RunId, Runs,
     answer::Mailbox,
     driver::{Driver, Shared},
     id::RunKey,
-    once::{Once, forget},
+    once::forget,
     ownership::{Health, keep_lease},
     record::Opening,
     report::body_of,
-    run::{Header, Outcome, Parent, StepId},
+    run::{Header, Parent},
     seats::{RunLimits, Seat, Seats},
-    supervise::{Drivers, Ended, Farewell, Handle, Idle, Supervised},
+    supervise::{Drivers, Farewell, Handle, Idle, Supervised},
     tally::{Tallies, Tally},
 };
 
@@ -253,91 +250,6 @@ impl Executor {
     #[must_use]
     pub fn is_driving(&self, id: &RunId) -> bool {
         self.drivers.contains_key(&self.key(id))
-    }
-
-    /// Asks a run that is driven here to stop. Remote Tasks are told; the run ends once they confirm or their
-    /// grace is over.
-    ///
-    /// # Errors
-    /// When the run is not driven here.
-    pub async fn cancel(&self, id: &RunId) -> Result<(), ExecutorError> {
-        let handle = self.drivers.get(&self.key(id));
-        let handle = handle.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
-        handle.cancel.cancel();
-        Ok(())
-    }
-
-    /// Takes a newer token of whoever a run is for, which steps of it and of its sub-runs may wait for. Nothing comes of it
-    /// for a run that is not driven here, or was started without one.
-    pub fn bring(&self, id: &RunId, token: &CallerToken) {
-        let key = self.key(id);
-        // After a restart, a sub-run may have been taken up before the run that has the token.
-        for handle in self.drivers.iter().filter(|handle| handle.root == key) {
-            handle.caller.bring(token.clone());
-        }
-    }
-
-    /// Answers a pause: of the step named, else of the only one. When this returns, the answer is durable and on
-    /// its way to exactly the remote Task that asked.
-    ///
-    /// # Errors
-    /// When nothing waits for it: then nothing is kept. When the run is not driven here.
-    pub async fn reply(
-        &self,
-        id: &RunId,
-        step: Option<StepId>,
-        message: Message,
-    ) -> Result<StepId, ExecutorError> {
-        self.reply_once(id, step, message, None).await
-    }
-
-    /// As [`Executor::reply`], for a Message that may come again.
-    ///
-    /// # Errors
-    /// As there; [`ReplyError::Repeated`] when an equal one was taken before.
-    pub async fn reply_once(
-        &self,
-        id: &RunId,
-        step: Option<StepId>,
-        message: Message,
-        once: Option<Once>,
-    ) -> Result<StepId, ExecutorError> {
-        let driven =
-            self.drivers.get(&self.key(id)).map(|it| (it.mailbox.clone(), it.ended.clone()));
-        let (mailbox, mut ended) =
-            driven.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
-        let taken = tokio::select! {
-            biased;
-            taken = mailbox.leave(step, message, once) => taken,
-            // Nobody looks into the mailbox any more. Whoever did has confirmed what it took before this.
-            ended = ended.wait_for(Option::is_some) => match ended.as_deref() {
-                Ok(Some(Ended::Finished(_))) => Err(ReplyError::NotPaused),
-                _ => Err(ReplyError::Unknown),
-            },
-        };
-        Ok(taken?)
-    }
-
-    /// Waits for the end of a run that is driven here, or was. Cancel safe.
-    ///
-    /// # Errors
-    /// When its driver stops before the run has ended, and why.
-    pub async fn finished(&self, id: &RunId) -> Result<Outcome, ExecutorError> {
-        let driven = self.drivers.get(&self.key(id)).map(|handle| handle.ended.clone());
-        if let Some(mut ended) = driven
-            && let Ok(ended) = ended.wait_for(Option::is_some).await
-        {
-            match ended.clone() {
-                Some(Ended::Finished(outcome)) => return Ok(outcome),
-                Some(Ended::Stopped(why)) => {
-                    return Err(ExecutorError::DriverStopped { run: id.clone(), why });
-                }
-                None => (),
-            }
-        }
-        let recorded = self.runs().read(id).await?;
-        let outcome = recorded.run.outcome().cloned();
-        outcome.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })
     }
 
     /// Stops driving: runs stay as their journals have them, and their ownership ends at once.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use executor::{
-    Exchange, Executor, ExecutorError, NewRun, Once, Opening, ReplyError, RunId, RunState,
+    Exchange, Executor, ExecutorError, NewRun, Once, Opening, ReplyError, RunId, RunState, Said,
     TaskRecord,
     run::{RunEvent, StepId},
 };
@@ -178,24 +178,14 @@ impl Receiver {
             TaskRecord::Run(run) if run.run.outcome().is_some() => {
                 Err(ended(id, RunState::of(&run.run)).into())
             }
-            TaskRecord::Run(run) => {
-                let is_awaited = run.run.pauses().any(|(_, pause)| pause.awaits_caller);
-                bring(received.executor, received.caller, id);
-                match self.reply(id, received).await {
-                    // What they brought has had it go on before the Message itself was looked at.
-                    Err(NotTaken::Inside(ExecutorError::Reply(
-                        ReplyError::NotPaused | ReplyError::StepNotPaused { .. },
-                    ))) if is_awaited => Ok(id.clone()),
-                    replied => replied,
-                }
-            }
+            TaskRecord::Run(_) => self.reply(id, received).await,
         }
     }
 
     /// Answers the pause that the Message is addressed to, else the only one. Where that is not clear, nothing is
     /// kept, and the status of the Task says what there is to answer; so it does where the answer does not fit.
     async fn reply(&self, id: &RunId, received: Received<'_>) -> Result<RunId, NotTaken> {
-        let Received { message, once, executor, .. } = received;
+        let Received { message, once, executor, caller, .. } = received;
         let step = match message.metadata(metadata::STEP) {
             None => None,
             Some(Value::String(step)) => Some(StepId::new(step)),
@@ -206,7 +196,9 @@ impl Receiver {
                 );
             }
         };
-        match drive::reply(executor, id, step, message, once).await {
+        let token = caller.token.clone();
+        let said = Said { message: message.clone(), once: once.cloned(), token };
+        match drive::reply(executor, id, step, &said).await {
             Ok(_)
             | Err(ExecutorError::Reply(
                 ReplyError::Ambiguous { .. } | ReplyError::Repeated | ReplyError::Unfit { .. },

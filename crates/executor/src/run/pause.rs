@@ -77,7 +77,10 @@ impl Run {
             return;
         };
         let Some(within) = &mut pause.within else { return };
-        within.pauses.retain(|(address, _)| address != answered);
+        let is_answered = |address: &StepId| address == answered;
+        // One Message brings back the caller of all that wait for them.
+        let is_back = within.pauses.iter().any(|(at, it)| is_answered(at) && it.awaits_caller);
+        within.pauses.retain(|(at, it)| !is_answered(at) && !(is_back && it.awaits_caller));
         within.goes_on = true;
         if within.pauses.is_empty() {
             return self.unpause(step, at);
