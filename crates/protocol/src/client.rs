@@ -145,9 +145,12 @@ struct Inner {
     headers: HeaderMap,
     limits: ClientLimits,
     next_id: AtomicU64,
-    /// What its answers are searched for, and which secrets there were then.
-    hidden: Mutex<Option<((u64, u64), Arc<Hidden>)>>,
+    /// What its answers are searched for.
+    hidden: Mutex<Option<Sought>>,
 }
+
+/// What answers are searched for, and how many secrets there were when that was put together.
+type Sought = ((u64, u64), Arc<Hidden>);
 
 impl Client {
     /// Creates a client of an interface.

@@ -98,11 +98,7 @@ impl Driver {
         let (peer, keyring) = match self.peer(at, &flight.intent, errand.task()) {
             Ok(called) => called,
             Err(why) => {
-                let report = reporter.unusable(&flight.intent, &why)?;
-                let to = self.report_to.clone();
-                self.flights.start(Slot::Flight(at, attempt), async move {
-                    let _ = to.send(report).await;
-                });
+                self.tell(at, attempt, reporter.unusable(&flight.intent, &why)?);
                 return Ok(());
             }
         };
@@ -125,17 +121,14 @@ impl Driver {
             true => (passing.map(Passing::unchanged), accepts),
             false => (passing, planner::accepted_output_modes(asked)),
         };
-        let turn = flight.turn;
-        let hints = self.listen(at);
-        let intent = flight.intent;
         let flight = Attempt {
             peer,
             keyring,
             caller: self.caller.clone(),
             is_withheld,
-            intent,
+            turn: flight.turn,
+            intent: flight.intent,
             message,
-            turn,
             errand,
             deadline,
             limit,
@@ -144,11 +137,19 @@ impl Driver {
             relays,
             accepts,
             passing,
-            hints,
+            hints: self.listen(at),
             reporter,
         };
         self.flights.start(Slot::Flight(at, attempt), fly(flight));
         Ok(())
+    }
+
+    /// Reports what is known of an attempt without a call.
+    fn tell(&mut self, at: StepIndex, attempt: u32, report: Report) {
+        let to = self.report_to.clone();
+        self.flights.start(Slot::Flight(at, attempt), async move {
+            let _ = to.send(report).await;
+        });
     }
 
     /// The Message of an attempt: from memory when it was built just now, else as the journal has it.

@@ -80,7 +80,8 @@ impl Run {
         let is_answered = |address: &StepId| address == answered;
         // One Message brings back the caller of all that wait for them.
         let is_back = within.pauses.iter().any(|(at, it)| is_answered(at) && it.awaits_caller);
-        within.pauses.retain(|(at, it)| !is_answered(at) && !(is_back && it.awaits_caller));
+        let goes_on = |at: &StepId, it: &Pause| is_answered(at) || (is_back && it.awaits_caller);
+        within.pauses.retain(|(at, it)| !goes_on(at, it));
         within.goes_on = true;
         if within.pauses.is_empty() {
             return self.unpause(step, at);
