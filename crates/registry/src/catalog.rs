@@ -5,6 +5,7 @@ mod credentials;
 use std::collections::HashMap;
 
 use document::{Diagnostic, Entry as Field, Limits, Node, Problems, Source, Span, Value};
+use jiff::civil::Date;
 use url::Url;
 
 use crate::form::{Codes, Reader};
@@ -57,8 +58,8 @@ pub struct Listing {
     pub name: Option<String>,
 }
 
-/// Reads a catalog (`catalog?: NAME`, `agents: [{name?, url | card, tags, aliases, owner, notes, priority,
-/// credentials, origins, probe_message, public}]`), a list of cards, or one card; YAML or JSON.
+/// Reads a catalog (`catalog?: NAME`, `agents: [{name?, url | card, tags, category, aliases, owner, notes,
+/// notes_review_by, priority, credentials, origins, probe_message, public}]`), a list of cards, or one card; YAML or JSON.
 ///
 /// # Errors
 /// Everything the file is wrong about. Whether the cards can be fetched and read is found later.
@@ -135,14 +136,16 @@ impl Reader<'_> {
     }
 
     fn entry(&mut self, at: usize, item: &Node) -> Option<Entry> {
-        const KEYS: [&str; 12] = [
+        const KEYS: [&str; 14] = [
             "name",
             "url",
             "card",
             "tags",
+            "category",
             "aliases",
             "owner",
             "notes",
+            "notes_review_by",
             "priority",
             "credentials",
             "origins",
@@ -164,9 +167,11 @@ impl Reader<'_> {
                 "url" => entry.url = self.url(field),
                 "card" => entry.card = self.card(at, field),
                 "tags" => entry.details.tags = self.texts(field),
+                "category" => entry.details.category = self.text(field),
                 "aliases" => entry.details.aliases = self.names(field),
                 "owner" => entry.details.owner = self.text(field),
                 "notes" => entry.details.notes = self.text(field),
+                "notes_review_by" => entry.details.notes_review_by = self.day(field),
                 "priority" => entry.details.priority = self.priority(field),
                 "credentials" => entry.details.credentials = self.credentials(field),
                 "origins" => entry.details.origins = self.origins(field),
@@ -266,6 +271,14 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    fn day(&mut self, field: &Field) -> Option<Date> {
+        let day = field.value.as_str().and_then(|text| text.parse().ok());
+        if day.is_none() {
+            self.wrong_type(field, "a day, as in 2027-06-30");
+        }
+        day
     }
 
     fn priority(&mut self, field: &Field) -> i32 {

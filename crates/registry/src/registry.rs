@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{self, Arc, RwLock};
+use std::time::Duration;
 
 use protocol::outbound::Outbound;
 use store::{AccountId, Expect, PageQuery, Row, Store, StoreError, Write};
@@ -89,6 +90,12 @@ impl Registry {
         };
         registry.reload().await?;
         Ok(registry)
+    }
+
+    /// Takes cards for fresh for this long when their servers do not say.
+    #[must_use]
+    pub fn with_card_freshness(self, freshness: Duration) -> Self {
+        Self { cards: Cards::with_freshness(self.cards.outbound().clone(), freshness), ..self }
     }
 
     /// Reads the whole directory again, for what other processes changed.

@@ -17,7 +17,7 @@ fn refusal(text: &str) -> String {
 #[test]
 fn every_key_of_a_catalog_is_read() {
     let entries = entries(
-        "agents:\n- name: flights\n  url: https://flights.example\n  tags: [air, travel]\n  aliases: [planes]\n  owner: ada\n  notes: Good.\n  priority: -3\n  probe_message: Here?\n  public: true\n- card: cards/hotel.json\n  probe_message: false\n  tags: single\n- card: {name: Spa}\n",
+        "agents:\n- name: flights\n  url: https://flights.example\n  tags: [air, travel]\n  category: trips\n  aliases: [planes]\n  owner: ada\n  notes: Good.\n  notes_review_by: 2027-06-30\n  priority: -3\n  probe_message: Here?\n  public: true\n- card: cards/hotel.json\n  probe_message: false\n  tags: single\n- card: {name: Spa}\n",
     );
     assert_eq!(entries[0].name.as_deref(), Some("flights"));
     assert_eq!(entries[0].card, CardAt::Url("https://flights.example".into()));
@@ -25,9 +25,11 @@ fn every_key_of_a_catalog_is_read() {
         entries[0].details,
         Details {
             tags: vec!["air".into(), "travel".into()],
+            category: Some("trips".into()),
             aliases: vec!["planes".into()],
             owner: Some("ada".into()),
             notes: Some("Good.".into()),
+            notes_review_by: Some(jiff::civil::date(2027, 6, 30)),
             priority: -3,
             probe_message: Some("Here?".into()),
             public: true,
@@ -43,6 +45,10 @@ fn every_key_of_a_catalog_is_read() {
     assert!(!entries[2].details.public);
     let wrong = refusal("agents: [{card: {name: a}, public: maybe}]");
     assert!(wrong.contains("`public` has to be `true` or `false`"), "{wrong}");
+    for day in ["tomorrow", "2027-02-30", "[]"] {
+        let wrong = refusal(&format!("agents: [{{card: {{name: a}}, notes_review_by: {day}}}]"));
+        assert!(wrong.contains("a day, as in 2027-06-30"), "{wrong}");
+    }
     for message in ["true", "' '", "7", "[a]"] {
         let wrong = refusal(&format!("agents: [{{card: {{name: a}}, probe_message: {message}}}]"));
         assert!(wrong.contains("the text of a Message, or false"), "{wrong}");

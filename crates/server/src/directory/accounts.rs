@@ -16,7 +16,7 @@ use super::{
     pages::Snapshots,
     problem::Problem,
     query::Wrong,
-    wire::{EvidenceOut, Listed},
+    wire::{EvidenceOut, LintedOut, Listed},
 };
 
 /// How many directories of accounts are kept open when nobody uses them; those that are probed are in use.
@@ -182,6 +182,8 @@ impl Accounts {
         let open = async || {
             let (store, outbound) = (Arc::clone(&self.store), self.outbound.clone());
             let registry = Registry::open(store, outbound, account.clone()).await?;
+            let freshness = self.home.registry.cards().freshness();
+            let registry = registry.with_card_freshness(freshness);
             Ok(Arc::new(Shelf::new(Arc::new(registry))))
         };
         cell.get_or_try_init(open).await.cloned()
@@ -295,6 +297,15 @@ impl View {
         let (registry, known, is_own) = self.holder(name);
         let evidence = EvidenceOut::of(registry, &known);
         if is_own { evidence } else { evidence.for_others() }
+    }
+
+    /// What an agent's card should be better at. What probes found is for its own account.
+    pub(super) async fn lint(&self, name: &str) -> Result<LintedOut, RegistryError> {
+        let record = self.record(name).await?;
+        match self.holder(name) {
+            (registry, _, true) => LintedOut::of(registry, &record),
+            _ => Ok(LintedOut { name: record.name.clone(), findings: record.lint()? }),
+        }
     }
 
     /// The versions of an agent's card, as far as the account sees it.

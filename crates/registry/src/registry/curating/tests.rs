@@ -17,8 +17,8 @@ use store::{OpenOptions, SqliteStore};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::{
-    ApplyOptions, Curation, Decision, Difference, Drift, Facet, Filter, Policy, Probed, Query,
-    Record, Registry, RegistryError, Signed, Tier, read_policy,
+    Agent, ApplyOptions, Curation, Decision, Details, Difference, Drift, Facet, Filter, Index,
+    Policy, Probed, Query, Record, Registry, RegistryError, Signed, Tier, read_policy,
 };
 
 /// How many answers may be on their way at once.
@@ -197,7 +197,7 @@ async fn what_breaks_nothing_leaves_the_approval() {
         (record.standing(), record.version, record.drift),
         (Curation::Approved, 3, Some(Drift::Additive))
     );
-    assert_eq!(scene.registry.index().by_skill("more").len(), 1);
+    assert_eq!(scene.registry.index().with(Facet::Skill, &["more"]).len(), 1);
 }
 
 #[tokio::test]
@@ -375,6 +375,36 @@ async fn an_approval_is_over_by_the_clock_and_not_when_somebody_looks() {
         (Some(Curation::Approved), Some(Curation::Proposed)),
         "what was decided, and what is now"
     );
+}
+
+#[tokio::test]
+async fn notes_are_out_of_date_by_the_clock_and_not_when_somebody_looks() {
+    let scene = Scene::added(true).await;
+    let (registry, due) = (&scene.registry, Timestamp::now() + SignedDuration::from_millis(700));
+    let noted = |agent: &Agent| Agent {
+        notes: Some("sauna".into()),
+        notes_until: Some(due),
+        ..agent.clone()
+    };
+    registry.reindex(|index, seeing| Index::new(index.iter().map(|agent| seeing(noted(agent)))));
+    assert_eq!(registry.index().search("sauna").len(), 1);
+    while Timestamp::now() < due {
+        tokio::task::yield_now().await;
+    }
+    let now = registry.index();
+    assert!(now.search("sauna").is_empty());
+    assert_eq!(now.by_name("it").unwrap().notes, None);
+    assert_eq!(now.search("agent").len(), 1, "it is found by everything else");
+}
+
+#[test]
+fn notes_hold_to_the_end_of_their_day() {
+    let day =
+        |day: &str| Details { notes_review_by: Some(day.parse().unwrap()), ..Details::default() };
+    let until = day("2027-06-30").notes_until().unwrap();
+    assert_eq!(until.to_string(), "2027-07-01T00:00:00Z");
+    assert_eq!(day("9999-12-31").notes_until(), Some(Timestamp::MAX));
+    assert_eq!(Details::default().notes_until(), None);
 }
 
 /// Keeps that an agent was seen to be so much, by the card it has now.
@@ -571,10 +601,10 @@ async fn curators_tags_are_given_and_taken_without_case() {
     };
     let record = scene.registry.tag("it", &tags("Fast fast cheap"), &[]).await.unwrap();
     assert_eq!(record.details.tags, ["Fast", "cheap"]);
-    assert_eq!(scene.registry.index().by_tag("fast").len(), 1);
+    assert_eq!(scene.registry.index().with(Facet::Tag, &["fast"]).len(), 1);
     let record = scene.registry.tag("it", &tags("new"), &tags("FAST")).await.unwrap();
     assert_eq!(record.details.tags, ["cheap", "new"]);
-    assert!(scene.registry.index().by_tag("fast").is_empty());
+    assert!(scene.registry.index().with(Facet::Tag, &["fast"]).is_empty());
     assert_eq!(scene.registry.records().await.unwrap(), [record]);
 }
 
