@@ -4,7 +4,7 @@ use super::*;
 use crate::failure::Exit;
 
 /// Every setting: its key, its default, another value as it is written in a file, and in the environment or a flag.
-const SETTINGS: [(&str, &str, &str, &str); 44] = [
+const SETTINGS: [(&str, &str, &str, &str); 45] = [
     ("listen", "127.0.0.1:8100", "127.0.0.1:1", "127.0.0.1:2"),
     ("insecure", "false", "true", "false"),
     ("auth.api_keys", "false", "true", "false"),
