@@ -184,11 +184,11 @@ async fn a_megabyte_in_a_card_is_not_repeated_by_lists() {
     let scene = Scene::new(&[]).await;
     let contract = Contract::of(&scene).await;
     let api = Api { scene: &scene, contract: &contract, key: None };
-    let large = "m".repeat(1_000_000);
+    let (large, long) = ("l".repeat(1_000_000), "m".repeat(20_000));
     let many: Vec<Value> = (0..300)
         .map(|n| json!({ "id": format!("s{n}"), "name": "s", "description": "s", "tags": [format!("t{n}")] }))
         .collect();
-    let skill = json!([{ "id": large, "name": large, "description": "s", "tags": [large] }]);
+    let skill = json!([{ "id": long, "name": long, "description": "s", "tags": [long] }]);
     api.add("wordy", json!({ "description": large, "skills": skill })).await;
     api.add("able", json!({ "skills": many })).await;
     for query in ["q=mmmm&facets=true", "facets=true"] {
