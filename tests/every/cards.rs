@@ -1,6 +1,12 @@
 //! Cards that are none, or not good enough.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use axum::{
     Json,
@@ -14,7 +20,10 @@ use tests::{
     convoke::Convoke,
 };
 
-use crate::steady;
+use crate::{
+    served::{Served, said},
+    steady,
+};
 
 /// What `card show`, `agents add` and `run` say of an agent; each must leave nothing behind.
 async fn complaints(agent: &Scripted) -> [String; 3] {
@@ -48,6 +57,29 @@ async fn a_web_page_is_no_card() {
     ");
     assert_eq!(added, shown);
     assert_eq!(ran, shown);
+}
+
+#[tokio::test]
+async fn a_server_takes_cards_for_fresh_as_long_as_its_settings_say() {
+    for (settings, looks_again) in
+        [(&[][..], false), (&["--set", "directory.card_freshness=1ms"], true)]
+    {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let agent = Scripted::with_card(move |url| {
+            count.fetch_add(1, Ordering::SeqCst);
+            Json(card("it", url)).into_response()
+        })
+        .await;
+        let convoke = Convoke::default();
+        convoke.write("workflows/w.yaml", one_step(&agent.url, ""));
+        let served = Served::with(&convoke, settings).await;
+        let _first = served.send(said("go"), true).await;
+        let before = asked.load(Ordering::SeqCst);
+        let _second = served.send(said("go"), true).await;
+        assert_eq!(asked.load(Ordering::SeqCst) > before, looks_again, "{settings:?}");
+        served.process.kill().await;
+    }
 }
 
 #[tokio::test]

@@ -40,6 +40,7 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
       required: []                         # default
     directory:
       publish: "off"                       # default
+      card_freshness: "5m"                 # default
     older_versions: false                  # default
     auth:
       api_keys: false                      # default
@@ -49,6 +50,7 @@ async fn the_settings_that_hold_are_shown_with_where_they_come_from() {
         jwks_url: null                     # default
         scopes_claim: "scope"              # default
         account_claim: "sub"               # default
+        exchange: false                    # default
     card:
       public_skills: "all"                 # default
     outbound:

@@ -213,6 +213,40 @@ async fn tags_of_the_curator_are_given_found_and_taken() {
 }
 
 #[tokio::test]
+async fn a_category_is_found_and_notes_are_until_they_are_out_of_date() {
+    let convoke = Convoke::default();
+    let count = async |args: &[&str]| {
+        let args = ["--json", "agents"].iter().chain(args);
+        convoke.run(args).await.exits(0).json().as_array().map(Vec::len)
+    };
+    let apply = async |day: &str| {
+        convoke.write("card.json", card("it", "http://127.0.0.1:1/").to_string());
+        let entry = format!(
+            "{{card: card.json, name: it, category: Wellness, notes: Has a sauna., notes_review_by: {day}}}"
+        );
+        convoke.write("catalog.yaml", format!("agents: [{entry}]\n"));
+        convoke.run(["agents", "apply", "catalog.yaml", "--approve"]).await.exits(0).stdout
+    };
+    let _applied = apply("2999-12-31").await;
+    assert_eq!(count(&["list", "--category", "wellness"]).await, Some(1));
+    assert_eq!(count(&["list", "--category", "other"]).await, Some(0));
+    assert_eq!(count(&["search", "wellness"]).await, Some(1), "its words are searched");
+    assert_eq!(count(&["search", "sauna"]).await, Some(1));
+    let show = async || convoke.run(["agents", "show", "it"]).await.exits(0).stdout;
+    let shown = show().await;
+    assert!(shown.contains("  category Wellness\n  notes Has a sauna.\n"), "{shown}");
+    let again = apply("2020-12-31").await;
+    assert!(again.contains("changed   it (notes_review_by; approved)"), "{again}");
+    assert_eq!(count(&["search", "sauna"]).await, Some(0));
+    let shown = show().await;
+    assert!(shown.contains("  notes (out of date, to be reviewed) Has a sauna.\n"), "{shown}");
+    let exported = convoke.run(["agents", "export"]).await.exits(0).stdout;
+    for line in ["category: Wellness", "notes_review_by: 2020-12-31"] {
+        assert!(exported.contains(line), "{exported}");
+    }
+}
+
+#[tokio::test]
 async fn a_card_is_linted_by_url_name_and_file() {
     let scene = Scene::added(&[]).await;
     let clean = scene.said(&["agents", "lint", "it"]).await;

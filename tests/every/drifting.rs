@@ -1,17 +1,28 @@
 //! A card of a live agent changes in every way that matters, and each is told for what it is.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use axum::{Json, response::IntoResponse as _};
+use examples::{Kind, Options};
 use insta::assert_snapshot;
-use protocol::signature::{Algorithm, Headers, SigningKey, sign};
+use protocol::{
+    signature::{Algorithm, Headers, SigningKey, sign},
+    v1::TaskState,
+};
 use serde_json::{Value, json};
 use tests::{
-    agent::{Scripted, card},
+    PATIENCE,
+    agent::{Scripted, card, example},
     convoke::Convoke,
 };
 
-use crate::steady;
+use crate::{
+    served::{Served, client_of, said},
+    steady,
+};
 
 type Edit = fn(&mut Value);
 
@@ -165,6 +176,42 @@ async fn a_policy_says_which_changes_keep_an_approval() {
         live.edit(more);
         assert_eq!(standing(&live).await, after_more, "{policy}");
     }
+}
+
+#[tokio::test]
+async fn a_run_keeps_the_version_of_an_agent_that_it_was_bound_to_and_the_next_is_not_bound() {
+    let live = Live::approved("{}", |card| {
+        let mut card = card;
+        card["securityRequirements"] = json!([]);
+        card
+    })
+    .await;
+    let delay = Duration::from_secs(2);
+    let slow = example(Kind::Slow, Options { delay, ..Options::default() }).await;
+    let file = format!(
+        "convoke: 1\nname: w\nagents: {{slow: {{url: \"{}\"}}}}\nsteps:\n  wait: {{agent: slow, message: Hello.}}\n  \
+         a: {{agent: it, message: Hello., needs: [wait]}}\n",
+        slow.url
+    );
+    live.convoke.write("workflows/w.yaml", file);
+    let served = Served::start(&live.convoke).await;
+    let _task = served.send(said("go"), true).await;
+    let agent = client_of(&slow.url);
+    let has_begun = async {
+        while agent.list_tasks(Default::default(), PATIENCE).await.expect("a page").tasks.is_empty()
+        {
+        }
+    };
+    tokio::time::timeout(PATIENCE, has_begun).await.expect("the first step has begun");
+    live.edit(EDITS[2]);
+    let refresh = ["agents", "refresh", "it", "--server", &served.url];
+    let refreshed = live.convoke.run(refresh).await.exits(0).stdout;
+    assert!(refreshed.contains("was approved; proposed"), "{refreshed}");
+    live.agent.until("SendStreamingMessage", 1).await;
+    let next = served.send(said("go"), true).await;
+    assert_eq!(next.state(), TaskState::Rejected, "{next:?}");
+    assert_eq!(live.agent.received("SendStreamingMessage").len(), 1, "as it was bound, and once");
+    served.process.kill().await;
 }
 
 #[tokio::test]

@@ -90,6 +90,10 @@ async fn an_agent_that_answers_as_it_should_is_conformant_and_was_asked_for_noth
     insta::assert_snapshot!(evidence, @r"
     1
      evidence conformant since TIME, looked at TIME: completed nothing in our runs yet
+       tier reachable since TIME
+       tier valid since TIME
+       tier conformant since TIME
+       tier proven not, since TIME: completed nothing in our runs yet
        probe TIME conformant
      TIME proposed by tester
      TIME approved by tester
@@ -110,6 +114,14 @@ async fn an_agent_that_is_up_but_answers_nonsense_is_valid_and_not_conformant() 
     let evidence = &shown["evidence"];
     assert_eq!(evidence["seen"]["last"], "valid");
     assert_eq!(evidence["probes"][0]["tier"], "valid");
+    let linted = convoke.run(["--json", "agents", "lint", "scripted"]).await.exits(1).json();
+    let findings = linted[0]["findings"].as_array().expect("a list").clone();
+    let missing: Vec<&Value> =
+        findings.iter().filter(|it| it["code"] == "card::missing-capability").collect();
+    assert_eq!(missing.len(), 1, "{findings:?}");
+    assert_eq!(missing[0]["pointer"], "/capabilities/streaming");
+    let help = missing[0]["help"].as_str().unwrap_or_default();
+    assert!(help.contains("take it out of the card"), "{help}");
     let listed = convoke.run(["agents", "list"]).await.exits(0);
     let _steady = steady();
     insta::assert_snapshot!(probed.stdout, @r"

@@ -21,6 +21,7 @@ mod discovery;
 mod drifting;
 mod echoing;
 mod evidence;
+mod exchanging;
 mod expecting;
 mod fields;
 mod files;

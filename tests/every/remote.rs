@@ -70,6 +70,8 @@ impl Scene {
 fn masked(done: &Done, convoke: &Convoke) -> (i32, String, String) {
     let folder = convoke.folder().canonicalize().expect("it is there").display().to_string();
     let masked = |text: &str| {
+        // A data folder knows a catalog by its path, a server by the name of its file.
+        let text = text.replace(&format!("{folder}/catalog.yaml"), "catalog.yaml");
         let text = text.replace(&folder, "FOLDER");
         if let Ok(mut value) = serde_json::from_str::<Value>(&text) {
             forget(&mut value);
@@ -183,6 +185,35 @@ async fn cards_that_change_and_what_is_wrong_are_told_the_same_on_a_server_as_he
     ] {
         scene.both(wrong).await.exits(code);
     }
+}
+
+#[tokio::test]
+async fn a_server_knows_a_catalog_by_its_name_wherever_it_is_kept_and_whoever_applies_it() {
+    let scene = Scene::new(&[]).await;
+    let url = &scene.agent.url;
+    let other = Convoke::default();
+    let apply = async |from: &Convoke, file: &str, text: String| {
+        from.write(file, text);
+        let args = ["--json", "agents", "apply", file, "--server", &scene.served.url];
+        let told = from.run(args).await.exits(0).json();
+        let agents = told["agents"].as_array().expect("a list").iter();
+        let outcome = |agent: &Value| format!("{} {}", agent["name"], agent["outcome"]);
+        agents.map(outcome).collect::<Vec<_>>().join(", ")
+    };
+    let a = format!("agents:\n- {{url: '{url}', name: a}}\n");
+    let first = apply(&scene.far, "here/agents.yaml", format!("catalog: desk\n{a}")).await;
+    assert_eq!(first, r#""a" "added""#);
+    // Another catalog whose file is called the same takes nothing away.
+    let theirs = apply(&other, "agents.yaml", "catalog: theirs\nagents: []\n".to_owned()).await;
+    assert_eq!(theirs, "");
+    let same = apply(&other, "elsewhere.yaml", format!("catalog: desk\n{a}")).await;
+    assert_eq!(same, r#""a" "unchanged""#);
+    let less = apply(&other, "elsewhere.yaml", "catalog: desk\nagents: []\n".to_owned()).await;
+    assert_eq!(less, r#""a" "removed""#);
+    // Without a name, that of the file counts, and not its folder.
+    let _added = apply(&scene.far, "here/agents.yaml", a).await;
+    let less = apply(&other, "there/agents.yaml", "agents: []\n".to_owned()).await;
+    assert_eq!(less, r#""a" "removed""#);
 }
 
 #[tokio::test]

@@ -14,14 +14,14 @@ use tokio::net::TcpListener;
 use crate::{keys::ends_without, served::Served};
 
 /// A listening issuer.
-struct Issuer {
-    url: String,
+pub(crate) struct Issuer {
+    pub(crate) url: String,
     ring: Keyring,
 }
 
 impl Issuer {
     /// One whose keys are at `/keys`, which it may say itself.
-    async fn new(describes_itself: bool) -> Self {
+    pub(crate) async fn new(describes_itself: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("it is bound"));
         let ring = Keyring::generate(Timestamp::now()).expect("a key");
@@ -39,7 +39,7 @@ impl Issuer {
     }
 
     /// A token with these claims, besides its issuer, and for five minutes.
-    fn token(&self, claims: Value) -> String {
+    pub(crate) fn token(&self, claims: Value) -> String {
         let mut all = json!({"iss": self.url, "exp": Timestamp::now().as_second() + 300});
         let Value::Object(claims) = claims else { panic!("claims are an object") };
         all.as_object_mut().expect("an object").extend(claims);
@@ -56,7 +56,7 @@ async fn echoing() -> (Running, Convoke) {
 }
 
 /// Serves with these settings of `auth.jwt`.
-async fn serving(convoke: &Convoke, jwt: &Value) -> Served {
+pub(crate) async fn serving(convoke: &Convoke, jwt: &Value) -> Served {
     convoke.write("jwt.yaml", json!({"auth": {"jwt": jwt}}).to_string());
     let log = "server=trace,protocol=trace,executor=debug";
     Served::with(convoke, &["-c", "jwt.yaml", "--log", log]).await

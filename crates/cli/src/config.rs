@@ -36,6 +36,8 @@ pub(crate) struct Config {
     pub(crate) find_agents: bool,
     pub(crate) declared: Declared,
     pub(crate) publish: Publish,
+    /// How long cards are fresh whose servers do not say.
+    pub(crate) card_freshness: Duration,
     pub(crate) runs: RunLimits,
     /// How many workflows may be inside each other.
     pub(crate) max_depth: usize,
@@ -121,6 +123,7 @@ impl Config {
         let find_agents = reader.switch("find_agents");
         let declared = declared(&mut reader);
         let publish = reader.publish("directory.publish");
+        let card_freshness = reader.duration("directory.card_freshness");
         let older_versions = reader.switch("older_versions");
         let max_active = reader.number("runs.max_active", 1);
         let queue = reader.number("runs.queue", 0);
@@ -149,6 +152,7 @@ impl Config {
             find_agents: find_agents?,
             declared: declared?,
             publish: publish?,
+            card_freshness: card_freshness?,
             runs: RunLimits { max_active: max_active?, queue: queue? },
             max_depth: max_depth?,
             remember: remember?,

@@ -247,7 +247,7 @@ impl Directory {
     pub(crate) async fn lint_known(&self, name: &str) -> Result<Option<LintedOut>, Failure> {
         match self {
             Self::Here(_, registry) => match registry.record(name).await {
-                Ok(record) => Ok(Some(LintedOut::of(&record)?)),
+                Ok(record) => Ok(Some(LintedOut::of(registry, &record)?)),
                 Err(RegistryError::UnknownAgent { .. } | RegistryError::Gone { .. }) => Ok(None),
                 Err(error) => Err(error.into()),
             },

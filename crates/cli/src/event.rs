@@ -409,6 +409,7 @@ mod tests {
             mismatch: None,
             why: None,
             within: None,
+            awaits_caller: false,
         };
         let (step, attempt) = (StepId::new("a"), 1);
         let paused = RunEvent::AttemptPaused { step, attempt, at: AT, task: Some(task), pause };
@@ -497,6 +498,7 @@ mod tests {
             mismatch: None,
             why: None,
             within: None,
+            awaits_caller: false,
         };
         for event in [
             RunEvent::RunAdmitted { at },

@@ -14,7 +14,7 @@ use protocol::{
     auth::Vault,
     outbound::{Outbound, Policy},
 };
-use registry::{EvidenceSettings, Keyrings, Outcomes, Prober, Registry};
+use registry::{Cards, EvidenceSettings, Keyrings, Outcomes, Prober, Registry};
 use server::{
     PushParts,
     access::ApiKeys,
@@ -45,6 +45,8 @@ pub(crate) struct Place {
     borrowed: Option<Arc<Borrowed>>,
     pub(crate) outbound: Outbound,
     pub(crate) account: AccountId,
+    /// How long cards are fresh whose servers do not say.
+    card_freshness: Duration,
     registry: OnceCell<Arc<Registry>>,
 }
 
@@ -78,7 +80,9 @@ impl Place {
                 (Arc::clone(&borrowed) as _, Some(borrowed))
             }
         };
-        Ok(Self { folder, store, borrowed, outbound, account, registry: OnceCell::new() })
+        let card_freshness = Cards::FRESHNESS;
+        let registry = OnceCell::new();
+        Ok(Self { folder, store, borrowed, outbound, account, card_freshness, registry })
     }
 
     /// Opens the data folder as [`Place::look`] does, but only one that is there.
@@ -143,7 +147,8 @@ impl Place {
     pub(crate) async fn registry(&self) -> Result<Arc<Registry>, Failure> {
         let open = async || {
             let store = Arc::clone(&self.store);
-            Registry::open(store, self.outbound.clone(), self.home()).await.map(Arc::new)
+            let registry = Registry::open(store, self.outbound.clone(), self.home()).await;
+            registry.map(|it| Arc::new(it.with_card_freshness(self.card_freshness)))
         };
         self.registry.get_or_try_init(open).await.cloned().map_err(Failure::unavailable)
     }
@@ -193,6 +198,11 @@ impl Place {
     pub(crate) fn with_policy(self, policy: Policy) -> Result<Self, Failure> {
         let outbound = Outbound::new(policy).map_err(Failure::unavailable)?;
         Ok(Self { outbound, ..self })
+    }
+
+    /// Takes cards for fresh for this long when their servers do not say; to be said before the directory is read.
+    pub(crate) fn with_card_freshness(self, card_freshness: Duration) -> Self {
+        Self { card_freshness, ..self }
     }
 
     /// What hands things over to the process that holds it, when that is another one.

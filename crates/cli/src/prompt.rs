@@ -99,6 +99,7 @@ mod tests {
             kind: PauseKind::Input,
             message_id: Some(message.to_owned()),
             question: None,
+            awaits_caller: false,
             within: None,
             why: None,
             mismatch: None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::v1::Message;
+use protocol::{auth::CallerToken, v1::Message};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::{once::Once, run::StepId};
@@ -10,14 +10,28 @@ use crate::{once::Once, run::StepId};
 /// Answers that may wait for a driver that is busy committing.
 const QUEUE: usize = 64;
 
+/// What somebody says to a run that waits.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// As they have put it.
+    pub message: Message,
+    /// What makes it the same as one that was taken before.
+    pub once: Option<Once>,
+    /// The token they came with, where that may be exchanged for those of agents. It is kept in memory alone.
+    pub token: Option<CallerToken>,
+}
+
+impl From<Message> for Said {
+    fn from(message: Message) -> Self {
+        Self { message, once: None, token: None }
+    }
+}
+
 /// An answer to a paused step.
 pub(crate) struct Answer {
     /// The step; the only paused one when absent.
     pub(crate) step: Option<StepId>,
-    /// As whoever answers has put it.
-    pub(crate) message: Message,
-    /// What makes it the same as one that was taken before.
-    pub(crate) once: Option<Once>,
+    pub(crate) said: Said,
     /// Told once the answer is durable.
     pub(crate) taken: oneshot::Sender<Result<StepId, ReplyError>>,
 }
@@ -64,6 +78,12 @@ pub enum ReplyError {
         /// Why.
         why: String,
     },
+    /// The run waits for a token of its caller, and this came without one.
+    #[error(
+        "the run waits for a token of its caller, to exchange it for those of its agents: send the Message to the server \
+         that runs it, with a bearer token that is good now"
+    )]
+    CallerAway,
     /// The step asks what became of its Message, and the answer does not say what to do.
     #[error(
         "step `{step}` asks what to do about a Message that its agent may have received: answer `resend`, `failed` or \
@@ -107,11 +127,10 @@ impl Mailbox {
     pub(crate) async fn leave(
         &self,
         step: Option<StepId>,
-        message: Message,
-        once: Option<Once>,
+        said: Said,
     ) -> Result<StepId, ReplyError> {
         let (taken, heard) = oneshot::channel();
-        let answer = Answer { step, message, once, taken };
+        let answer = Answer { step, said, taken };
         self.to.send(answer).await.map_err(|_| ReplyError::Unknown)?;
         heard.await.unwrap_or(Err(ReplyError::Unknown))
     }

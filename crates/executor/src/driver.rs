@@ -6,6 +6,7 @@
 mod act;
 mod answer;
 mod ask;
+mod caller;
 mod clean_up;
 mod hints;
 mod judge;
@@ -27,7 +28,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use jiff::Timestamp;
 use planner::{PassThrough, Plan};
-use protocol::v1::Message;
+use protocol::{auth::Caller, v1::Message};
 use registry::Noted;
 use store::{Batch, Owned, Seq, Write};
 use tokio::sync::mpsc;
@@ -82,6 +83,8 @@ pub(crate) struct Driver {
     cancel: CancellationToken,
     /// Answers to pauses arrive here. Outlives this driver as well.
     mailbox: Mailbox,
+    /// On whose behalf it runs. Outlives this driver: what they brought is kept nowhere else.
+    caller: Caller,
     /// Its place among the runs that are driven. Outlives this driver, too.
     seat: Arc<Seat>,
     /// Whose answers are drafted and not committed.
@@ -121,6 +124,8 @@ pub(crate) struct Standing {
     pub(crate) cancel: CancellationToken,
     /// Where answers to pauses arrive.
     pub(crate) mailbox: Mailbox,
+    /// On whose behalf it runs.
+    pub(crate) caller: Caller,
     /// Its place among the runs that are driven.
     pub(crate) seat: Arc<Seat>,
     /// What drives its sub-runs.
@@ -152,6 +157,7 @@ impl Driver {
             report_to,
             cancel: standing.cancel,
             mailbox: standing.mailbox,
+            caller: standing.caller,
             seat: standing.seat,
             waiting: Vec::new(),
             passages: Passages::default(),

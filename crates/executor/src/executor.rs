@@ -5,29 +5,30 @@ mod launching;
 mod opening;
 mod recovery;
 mod schedules;
+mod steering;
 mod sub_runs;
 
 use std::{sync::Arc, time::Duration};
 
 use planner::Plan;
-use protocol::{outbound::Outbound, v1::Message};
+use protocol::{auth::Caller, outbound::Outbound};
 use registry::{Keyrings, Outcomes};
 use store::{AccountId, Lease, Owned, Seq, Store};
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Callbacks, ExecutorError, Limits, ReplyError, RunId, Runs,
+    Callbacks, ExecutorError, Limits, RunId, Runs,
     answer::Mailbox,
     driver::{Driver, Shared},
     id::RunKey,
-    once::{Once, forget},
+    once::forget,
     ownership::{Health, keep_lease},
     record::Opening,
     report::body_of,
-    run::{Header, Outcome, StepId},
+    run::{Header, Parent},
     seats::{RunLimits, Seat, Seats},
-    supervise::{Drivers, Ended, Farewell, Handle, Idle, Supervised},
+    supervise::{Drivers, Farewell, Handle, Idle, Supervised},
     tally::{Tallies, Tally},
 };
 
@@ -35,12 +36,12 @@ use crate::{
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
 pub(crate) use self::sub_runs::{NewSubRun, SubRuns};
+use self::{admission::caller_of, launching::Launching, opening::Held};
 pub use self::{
     admission::{NewRun, Scheduled},
     opening::Exchange,
     schedules::Decided,
 };
-use self::{launching::Launching, opening::Held};
 
 /// Runs of one account to be driven by this process.
 ///
@@ -213,6 +214,7 @@ impl Executor {
             accepts,
             extensions: new.extensions,
             relay: new.relay,
+            by_token: new.caller.is_some(),
             key,
             scheduled_at,
             parent: None,
@@ -227,6 +229,7 @@ impl Executor {
         self.launch_new(Launching {
             held,
             seat,
+            caller: caller_of(new.caller),
             id: id.clone(),
             plan: new.plan,
             seq: opening.seq,
@@ -247,81 +250,6 @@ impl Executor {
     #[must_use]
     pub fn is_driving(&self, id: &RunId) -> bool {
         self.drivers.contains_key(&self.key(id))
-    }
-
-    /// Asks a run that is driven here to stop. Remote Tasks are told; the run ends once they confirm or their
-    /// grace is over.
-    ///
-    /// # Errors
-    /// When the run is not driven here.
-    pub async fn cancel(&self, id: &RunId) -> Result<(), ExecutorError> {
-        let handle = self.drivers.get(&self.key(id));
-        let handle = handle.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
-        handle.cancel.cancel();
-        Ok(())
-    }
-
-    /// Answers a pause: of the step named, else of the only one. When this returns, the answer is durable and on
-    /// its way to exactly the remote Task that asked.
-    ///
-    /// # Errors
-    /// When nothing waits for it: then nothing is kept. When the run is not driven here.
-    pub async fn reply(
-        &self,
-        id: &RunId,
-        step: Option<StepId>,
-        message: Message,
-    ) -> Result<StepId, ExecutorError> {
-        self.reply_once(id, step, message, None).await
-    }
-
-    /// As [`Executor::reply`], for a Message that may come again.
-    ///
-    /// # Errors
-    /// As there; [`ReplyError::Repeated`] when an equal one was taken before.
-    pub async fn reply_once(
-        &self,
-        id: &RunId,
-        step: Option<StepId>,
-        message: Message,
-        once: Option<Once>,
-    ) -> Result<StepId, ExecutorError> {
-        let driven =
-            self.drivers.get(&self.key(id)).map(|it| (it.mailbox.clone(), it.ended.clone()));
-        let (mailbox, mut ended) =
-            driven.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })?;
-        let taken = tokio::select! {
-            biased;
-            taken = mailbox.leave(step, message, once) => taken,
-            // Nobody looks into the mailbox any more. Whoever did has confirmed what it took before this.
-            ended = ended.wait_for(Option::is_some) => match ended.as_deref() {
-                Ok(Some(Ended::Finished(_))) => Err(ReplyError::NotPaused),
-                _ => Err(ReplyError::Unknown),
-            },
-        };
-        Ok(taken?)
-    }
-
-    /// Waits for the end of a run that is driven here, or was. Cancel safe.
-    ///
-    /// # Errors
-    /// When its driver stops before the run has ended, and why.
-    pub async fn finished(&self, id: &RunId) -> Result<Outcome, ExecutorError> {
-        let driven = self.drivers.get(&self.key(id)).map(|handle| handle.ended.clone());
-        if let Some(mut ended) = driven
-            && let Ok(ended) = ended.wait_for(Option::is_some).await
-        {
-            match ended.clone() {
-                Some(Ended::Finished(outcome)) => return Ok(outcome),
-                Some(Ended::Stopped(why)) => {
-                    return Err(ExecutorError::DriverStopped { run: id.clone(), why });
-                }
-                None => (),
-            }
-        }
-        let recorded = self.runs().read(id).await?;
-        let outcome = recorded.run.outcome().cloned();
-        outcome.ok_or_else(|| ExecutorError::NotDriven { run: id.clone() })
     }
 
     /// Stops driving: runs stay as their journals have them, and their ownership ends at once.
@@ -363,22 +291,26 @@ impl Executor {
         owned: Owned,
         seat: Arc<Seat>,
         plan: &Plan,
-        above: Option<&RunId>,
+        above: Option<&Parent>,
+        caller: Caller,
     ) -> Supervised {
         let shared = Arc::clone(&self.shared);
         let limit = plan.workflow.budget.as_ref().map_or(u64::MAX, |budget| budget.calls);
-        let above = above.map(|above| self.key(above));
-        let tally = Tally::of(&self.tallies, &self.key(id), limit, above.as_ref());
+        let parent = above.map(|above| self.key(&above.run));
+        let tally = Tally::of(&self.tallies, &self.key(id), limit, parent.as_ref());
+        let root = self.key(above.map_or(id, |above| &above.root));
         let (cancel, mailbox, sub_runs) =
             (seat.cancel().clone(), Mailbox::default(), self.sub_runs());
-        Supervised { shared, id: id.clone(), owned, cancel, mailbox, seat, sub_runs, tally }
+        let id = id.clone();
+        Supervised { shared, id, root, owned, cancel, mailbox, caller, seat, sub_runs, tally }
     }
 
     async fn launch(&self, run: Supervised, driver: Driver) {
         let (tell, ended) = watch::channel(None);
         let (cancel, mailbox) = (run.cancel.clone(), run.mailbox.clone());
         let key = self.key(&run.id);
-        self.drivers.insert(key.clone(), Handle { cancel, ended, mailbox });
+        let (root, caller) = (run.root.clone(), run.caller.clone());
+        self.drivers.insert(key.clone(), Handle { root, cancel, ended, mailbox, caller });
         let farewell = Farewell {
             key,
             drivers: Arc::clone(&self.drivers),

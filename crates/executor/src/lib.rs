@@ -32,7 +32,7 @@ mod streamed;
 mod supervise;
 mod tally;
 
-pub use answer::ReplyError;
+pub use answer::{ReplyError, Said};
 pub use body::{Body, Json};
 pub use callback::{Awaited, Callback, CallbackId, CallbackToken, Callbacks};
 pub use error::ExecutorError;

@@ -18,8 +18,9 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 use planner::ErrorClass;
 use protocol::{
+    auth::{Caller, Keyring},
     client::{Interface, Peer},
-    v1::Message,
+    v1::{Message, Part},
 };
 
 #[cfg(test)]
@@ -47,6 +48,12 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 pub(crate) struct Attempt {
     /// The agent, by the interface to be called and those behind it.
     pub(crate) peer: Peer,
+    /// What it is called with.
+    pub(crate) keyring: Option<Keyring>,
+    /// On whose behalf.
+    pub(crate) caller: Caller,
+    /// Whether it waits for that caller, and people know.
+    pub(crate) is_withheld: bool,
     pub(crate) intent: Arc<Intent>,
     pub(crate) message: Arc<Message>,
     /// How many answers were given before it.
@@ -103,16 +110,62 @@ impl Errand {
 
 /// Sends or re-attaches, follows, and reports how it ended. Cancel safe: every report stands alone.
 pub(crate) async fn fly(attempt: Attempt) {
+    if let Some(ending) = attempt.without_caller().await {
+        return attempt.reporter.ended(&attempt, ending).await;
+    }
     let left = attempt.left();
     let ending = match left.is_zero() {
         true => attempt.look_once().await,
         false => tokio::time::timeout(left, attempt.run(left + SLACK)).await.ok(),
     };
-    let ending = ending.unwrap_or_else(|| Ending::Failed(attempt.too_late()));
+    let ending = match ending.unwrap_or_else(|| Ending::Failed(attempt.too_late())) {
+        Ending::Failed(defeat) if attempt.has_lost_caller(&defeat) => Ending::Withheld,
+        ending => ending,
+    };
     attempt.reporter.ended(&attempt, ending).await;
 }
 
 impl Attempt {
+    /// What there is to say before an agent is called on behalf of a caller who has to come again; nothing where it can be
+    /// called. A pause that people know of ends here, an answer that is on its way waits unseen.
+    async fn without_caller(&self) -> Option<Ending> {
+        let is_away = self.awaits_caller();
+        if self.is_withheld {
+            if is_away {
+                self.caller.back().await;
+            }
+            return Some(Ending::WentOn);
+        }
+        if !is_away {
+            return None;
+        }
+        if !matches!(self.errand, Errand::Answer { .. }) {
+            return Some(Ending::Withheld);
+        }
+        // When its time is up, the call says what is missing.
+        let _ = tokio::time::timeout(self.left(), self.caller.back()).await;
+        None
+    }
+
+    /// What is asked of a caller who has to come again.
+    pub(crate) fn wish(&self) -> Message {
+        Message::agent(vec![Part::text(format!(
+            "Agent `{}` is called with a token in exchange for yours, and yours has ended or was not kept over a \
+             restart: send a Message to this Task with a bearer token that is good now, and it goes on",
+            self.intent.agent
+        ))])
+    }
+
+    /// Whether an attempt failed only because the token of its caller has ended meanwhile: then nothing was done.
+    fn has_lost_caller(&self, defeat: &Defeat) -> bool {
+        let is_refusal = defeat.class == ErrorClass::Unauthorized && !defeat.remote_ended;
+        is_refusal && !matches!(self.errand, Errand::Answer { .. }) && self.awaits_caller()
+    }
+
+    fn awaits_caller(&self) -> bool {
+        self.keyring.as_ref().is_some_and(Keyring::awaits_caller)
+    }
+
     async fn run(&self, left: Duration) -> Ending {
         match &self.errand {
             Errand::Watch { task, pause } => {

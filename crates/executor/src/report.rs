@@ -180,6 +180,7 @@ impl Reporter {
             }
             Ending::Failed(defeat) => self.failed(&attempt.intent, &defeat),
             Ending::Paused(question) => self.paused(&attempt.intent, *question),
+            Ending::Withheld => self.withheld(attempt),
             Ending::WentOn => Ok(Report::of(Input::Unpaused {
                 step: self.step.clone(),
                 attempt: self.attempt,

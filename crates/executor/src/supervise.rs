@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use dashmap::DashMap;
 use planner::Plan;
+use protocol::auth::Caller;
 use store::Owned;
 use tokio::{
     sync::watch,
@@ -40,12 +41,16 @@ pub(crate) type Idle = DashMap<RunKey, Owned>;
 
 /// The ends of a supervised run that others hold.
 pub(crate) struct Handle {
+    /// The run that has its Task: itself, or the one that it is inside of.
+    pub(crate) root: RunKey,
     /// Asks for the end of the run.
     pub(crate) cancel: CancellationToken,
     /// Turns to how it ended; closes without that when its task breaks down.
     pub(crate) ended: watch::Receiver<Option<Ended>>,
     /// Takes answers to pauses.
     pub(crate) mailbox: Mailbox,
+    /// Takes tokens of whoever the run is for.
+    pub(crate) caller: Caller,
 }
 
 /// How driving a run ended.
@@ -61,9 +66,11 @@ pub(crate) enum Ended {
 pub(crate) struct Supervised {
     pub(crate) shared: Arc<Shared>,
     pub(crate) id: RunId,
+    pub(crate) root: RunKey,
     pub(crate) owned: Owned,
     pub(crate) cancel: CancellationToken,
     pub(crate) mailbox: Mailbox,
+    pub(crate) caller: Caller,
     pub(crate) seat: Arc<Seat>,
     pub(crate) sub_runs: Arc<dyn SubRuns>,
     pub(crate) tally: Arc<Tally>,
@@ -168,6 +175,7 @@ impl Supervised {
                 contexts,
                 streamed: recorded.streamed,
                 mailbox: self.mailbox.clone(),
+                caller: self.caller.clone(),
                 seat: Arc::clone(&self.seat),
                 cancel: self.cancel.clone(),
                 sub_runs: Some(Arc::clone(&self.sub_runs)),

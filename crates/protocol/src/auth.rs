@@ -6,9 +6,11 @@
 //! and secrets are known here by reference until they are needed, and never shown, also not where an agent
 //! repeats them.
 
+mod caller;
 mod credential;
 mod endpoints;
 mod error;
+mod exchange;
 mod fetch;
 mod hidden;
 mod keyring;
@@ -17,13 +19,17 @@ mod origin;
 mod proof;
 mod scheme;
 mod secret;
+mod secrets;
+mod shown;
 #[cfg(test)]
 mod tests;
 mod token;
 mod vault;
 
+pub use caller::{Caller, CallerToken};
 pub use credential::{Credential, Flow, Issuer, Method, OAuthClient};
 pub use error::AuthError;
+pub use exchange::TokenExchange;
 pub use keyring::Keyring;
 pub use login::{Login, LoginByBrowser, LoginByDevice};
 pub use origin::{NotAnOrigin, Origin};
@@ -33,4 +39,4 @@ pub use vault::Vault;
 
 pub(crate) use endpoints::well_known;
 pub(crate) use fetch::FetchError;
-pub(crate) use hidden::Hidden;
+pub(crate) use hidden::{Hidden, Repeated};

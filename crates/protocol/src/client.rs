@@ -18,7 +18,7 @@ mod tests;
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -38,7 +38,7 @@ pub(crate) use rest::written as written_for_rest;
 use call::Call;
 
 use crate::{
-    auth::Keyring,
+    auth::{Hidden, Keyring},
     card::Binding,
     dialect::Dialect,
     limits::ClientLimits,
@@ -145,7 +145,12 @@ struct Inner {
     headers: HeaderMap,
     limits: ClientLimits,
     next_id: AtomicU64,
+    /// What its answers are searched for.
+    hidden: Mutex<Option<Sought>>,
 }
+
+/// What answers are searched for, and how many secrets there were when that was put together.
+type Sought = ((u64, u64), Arc<Hidden>);
 
 impl Client {
     /// Creates a client of an interface.
@@ -182,6 +187,7 @@ impl Client {
             headers: HeaderMap::new(),
             limits,
             next_id: AtomicU64::new(1),
+            hidden: Mutex::default(),
         };
         Ok(Client { inner: Arc::new(inner) })
     }
@@ -283,6 +289,7 @@ impl Inner {
             headers: self.headers.clone(),
             limits: self.limits,
             next_id: AtomicU64::new(1),
+            hidden: Mutex::default(),
         }
     }
 

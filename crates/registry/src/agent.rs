@@ -34,12 +34,16 @@ pub struct Agent {
     pub grounds: Arc<Grounds>,
     /// The curator's tags, beside those of the card's skills.
     pub tags: Vec<String>,
+    /// Which kind of agent it is among those of the directory, in the curator's words.
+    pub category: Option<String>,
     /// Other names it is found by.
     pub aliases: Vec<String>,
     /// Who answers for it.
     pub owner: Option<String>,
-    /// What the curator noted.
+    /// What the curator noted, unless that is out of date.
     pub notes: Option<String>,
+    /// From when on it is.
+    pub notes_until: Option<Timestamp>,
     /// Which of several fitting agents is taken: the larger number.
     pub priority: i32,
     /// Whether others may learn of it: callers of other accounts, and, once it is approved, who reads what is published.
@@ -65,9 +69,11 @@ impl Agent {
             seen: None,
             grounds: Arc::new(Grounds::new(Timestamp::MIN, digest)),
             tags: Vec::new(),
+            category: None,
             aliases: Vec::new(),
             owner: None,
             notes: None,
+            notes_until: None,
             priority: 0,
             is_public: false,
             access: Access::default(),
@@ -79,14 +85,23 @@ impl Agent {
     pub(crate) fn at(self, now: Timestamp, seen: Option<Arc<Seen>>) -> Self {
         let tier = seen.as_ref().and_then(|seen| seen.tier);
         let curation = self.decided.at(self.review_by, now);
-        Self { tier, seen, curation, ..self }
+        Self { tier, seen, curation, ..self }.without_old_notes(now)
+    }
+
+    /// The same agent without notes that have to be reviewed.
+    pub(crate) fn without_old_notes(mut self, now: Timestamp) -> Self {
+        if self.notes_until.is_some_and(|until| until <= now) {
+            (self.notes, self.notes_until) = (None, None);
+        }
+        self
     }
 
     /// When something of it is different by the clock alone.
     pub(crate) fn holds_until(&self) -> Timestamp {
         let seen = self.seen.as_ref().map(|seen| seen.holds_until);
         let approved = self.review_by.filter(|_| self.curation.is_bindable());
-        seen.into_iter().chain(approved).min().unwrap_or(Timestamp::MAX)
+        let noted = self.notes_until.filter(|_| self.notes.is_some());
+        seen.into_iter().chain(approved).chain(noted).min().unwrap_or(Timestamp::MAX)
     }
 
     /// What other accounts see of it: nothing that its curators say to each other, such as other names they call it by.
@@ -97,6 +112,7 @@ impl Agent {
             aliases: Vec::new(),
             owner: None,
             notes: None,
+            notes_until: None,
             access: Access::default(),
             review_by: None,
             decided: self.curation,
@@ -108,16 +124,11 @@ impl Agent {
     /// Whether another version of the agent is found by the same names, words and values.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         let said = |it: &Self| {
-            let Self { name, digest, url, tags, aliases, owner, notes, is_public, .. } = it;
+            let Self { name, digest, url, tags, category, aliases, owner, notes, .. } = it;
             (
-                name.clone(),
-                *digest,
-                url.clone(),
-                tags.clone(),
-                aliases.clone(),
-                owner.clone(),
-                notes.clone(),
-                *is_public,
+                (name.clone(), *digest, url.clone(), it.is_public),
+                (tags.clone(), category.clone(), aliases.clone()),
+                (owner.clone(), notes.clone()),
             )
         };
         said(self) == said(other)

@@ -285,9 +285,11 @@ fn drift(record: &Record, wanted: &Wanted, is_same: bool, lost: Option<String>) 
 
 fn replace_details(old: &mut Details, new: &Details, what: &mut Vec<String>) {
     replace(&mut old.tags, &new.tags, "tags", what);
+    replace(&mut old.category, &new.category, "category", what);
     replace(&mut old.aliases, &new.aliases, "aliases", what);
     replace(&mut old.owner, &new.owner, "owner", what);
     replace(&mut old.notes, &new.notes, "notes", what);
+    replace(&mut old.notes_review_by, &new.notes_review_by, "notes_review_by", what);
     replace(&mut old.priority, &new.priority, "priority", what);
     replace(&mut old.credentials, &new.credentials, "credentials", what);
     replace(&mut old.origins, &new.origins, "origins", what);

@@ -15,8 +15,8 @@ pub struct Brought {
     pub source: Source,
     /// The texts of the files it names, by the paths it names them with.
     pub files: BTreeMap<String, String>,
-    /// What it is known by as a catalog: what an earlier one of that name listed and this one does
-    /// not is removed. Without, nothing is.
+    /// What it is known by as a catalog that has no name of its own: what an earlier one of that name listed and this one
+    /// does not is removed. Without, nothing is.
     pub catalog: Option<String>,
 }
 

@@ -16,6 +16,8 @@ use crate::{Access, Agent, CardDigest};
 #[derive(Clone, Debug)]
 pub struct Cards {
     outbound: Outbound,
+    /// How long those are fresh whose servers do not say.
+    freshness: Duration,
     /// Cards that may be used without asking.
     fresh: Cache<String, Arc<FetchedCard>>,
     /// The same cards and older ones, for conditional requests.
@@ -54,7 +56,13 @@ impl Cards {
         };
         let fresh = cache().expire_after(AsServersSay { otherwise: freshness }).build();
         let known = cache().time_to_idle(Self::KEPT).build();
-        Self { outbound, fresh, known }
+        Self { outbound, freshness, fresh, known }
+    }
+
+    /// How long a card is taken for fresh when its server does not say.
+    #[must_use]
+    pub fn freshness(&self) -> Duration {
+        self.freshness
     }
 
     /// The client they are fetched with.

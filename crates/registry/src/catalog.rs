@@ -5,6 +5,7 @@ mod credentials;
 use std::collections::HashMap;
 
 use document::{Diagnostic, Entry as Field, Limits, Node, Problems, Source, Span, Value};
+use jiff::civil::Date;
 use url::Url;
 
 use crate::form::{Codes, Reader};
@@ -53,10 +54,12 @@ pub struct Listing {
     pub is_catalog: bool,
     /// The agents in the order written.
     pub entries: Vec<Entry>,
+    /// What the catalog calls itself, so that it is the same one wherever its file is kept.
+    pub name: Option<String>,
 }
 
-/// Reads a catalog (`agents: [{name?, url | card, tags, aliases, owner, notes, priority,
-/// credentials, origins, probe_message, public}]`), a list of cards, or one card; YAML or JSON.
+/// Reads a catalog (`catalog?: NAME`, `agents: [{name?, url | card, tags, category, aliases, owner, notes,
+/// notes_review_by, priority, credentials, origins, probe_message, public}]`), a list of cards, or one card; YAML or JSON.
 ///
 /// # Errors
 /// Everything the file is wrong about. Whether the cards can be fetched and read is found later.
@@ -79,7 +82,9 @@ pub fn read(source: Source) -> Result<Listing, Problems> {
     reader.repeated_names(&entries);
     let diagnostics = reader.problems;
     if diagnostics.is_empty() {
-        return Ok(Listing { source, root, is_catalog, entries });
+        let name = root.get("catalog").filter(|_| is_catalog).and_then(Node::as_str);
+        let name = name.map(str::to_owned);
+        return Ok(Listing { source, root, is_catalog, entries, name });
     }
     Err(Problems { source_file: source, diagnostics })
 }
@@ -112,7 +117,8 @@ impl Reader<'_> {
                 }
                 ("agents", Value::Null) => {}
                 ("agents", _) => self.wrong_type(field, "a list of agents"),
-                _ => self.unknown_key(field, "a catalog", &["agents"]),
+                ("catalog", _) => _ = self.name(field),
+                _ => self.unknown_key(field, "a catalog", &["agents", "catalog"]),
             }
         }
         entries
@@ -130,14 +136,16 @@ impl Reader<'_> {
     }
 
     fn entry(&mut self, at: usize, item: &Node) -> Option<Entry> {
-        const KEYS: [&str; 12] = [
+        const KEYS: [&str; 14] = [
             "name",
             "url",
             "card",
             "tags",
+            "category",
             "aliases",
             "owner",
             "notes",
+            "notes_review_by",
             "priority",
             "credentials",
             "origins",
@@ -159,9 +167,11 @@ impl Reader<'_> {
                 "url" => entry.url = self.url(field),
                 "card" => entry.card = self.card(at, field),
                 "tags" => entry.details.tags = self.texts(field),
+                "category" => entry.details.category = self.text(field),
                 "aliases" => entry.details.aliases = self.names(field),
                 "owner" => entry.details.owner = self.text(field),
                 "notes" => entry.details.notes = self.text(field),
+                "notes_review_by" => entry.details.notes_review_by = self.day(field),
                 "priority" => entry.details.priority = self.priority(field),
                 "credentials" => entry.details.credentials = self.credentials(field),
                 "origins" => entry.details.origins = self.origins(field),
@@ -261,6 +271,14 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    fn day(&mut self, field: &Field) -> Option<Date> {
+        let day = field.value.as_str().and_then(|text| text.parse().ok());
+        if day.is_none() {
+            self.wrong_type(field, "a day, as in 2027-06-30");
+        }
+        day
     }
 
     fn priority(&mut self, field: &Field) -> i32 {

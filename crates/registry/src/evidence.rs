@@ -20,7 +20,7 @@ pub use grounds::Grounds;
 pub(crate) use ledger::Ledger;
 pub(crate) use observed::{EVIDENCE, OUTCOMES, Probes, forget_outcomes, tame};
 pub use observed::{MOST_OUTCOMES, MOST_PROBES, Probed, Shortfall, Work};
-pub use seen::{FAILURES, Seen, Service};
+pub use seen::{FAILURES, Rung, Seen, Service};
 
 /// How much was seen of an agent, least first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

@@ -12,9 +12,11 @@ pub fn to_catalog<'a>(records: impl IntoIterator<Item = &'a Record>) -> Value {
 fn entry(record: &Record) -> Value {
     let Details {
         tags,
+        category,
         aliases,
         owner,
         notes,
+        notes_review_by,
         priority,
         credentials,
         origins,
@@ -34,9 +36,11 @@ fn entry(record: &Record) -> Value {
     entry.insert("name".to_owned(), json!(record.name));
     let said = [
         ("tags", json!(tags)),
+        ("category", json!(category)),
         ("aliases", json!(aliases)),
         ("owner", json!(owner)),
         ("notes", json!(notes)),
+        ("notes_review_by", json!(notes_review_by)),
         ("priority", json!(Some(*priority).filter(|priority| *priority != 0))),
         ("credentials", credentials.iter().map(credential).collect()),
         ("origins", json!(origins)),
@@ -96,9 +100,11 @@ mod tests {
   - url: https://a.example/
     name: a
     tags: [x]
+    category: k
     aliases: [alpha]
     owner: me
     notes: Ask first.
+    notes_review_by: 2027-06-30
     priority: 3
     origins: ['https://b.example']
     probe_message: Are you there?
@@ -109,6 +115,7 @@ mod tests {
       - {basic: {username: u, password: {command: [pass, show]}}}
       - {bearer: {env: TOKEN}}
       - {oauth2: {client_id: c, client_secret: {env: S}, scopes: [all], issuer: 'https://i.example/', flow: device_code}}
+      - {token_exchange: {client_id: c, client_secret: {env: S}, token_endpoint: 'https://i.example/token', audience: [x], resource: ['urn:y'], scopes: [z]}}
       - {certificate: {certificate: {env: C}, key: {env: K}, authorities: {env: A}}}
   - card: {name: b}
     name: b
@@ -117,7 +124,8 @@ mod tests {
         let listing = read_catalog(Source::new("c.yaml", written)).unwrap();
         let mut a = record("a", "https://a.example/");
         a.details = listing.entries[0].details.clone();
-        assert_eq!(a.details.credentials.len(), 6);
+        assert_eq!(a.details.credentials.len(), 7);
+        assert!(a.details.category.is_some() && a.details.notes_review_by.is_some());
         let mut b = record("b", "");
         b.details = listing.entries[1].details.clone();
         assert_eq!(b.details.probe_message.as_deref(), Some(""));

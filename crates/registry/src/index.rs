@@ -205,24 +205,12 @@ impl Index {
         self.urls.get(url).map(|number| self.agent(*number))
     }
 
-    /// The agents that have a tag, their skills' or the curator's, or one that means the same.
-    #[must_use]
-    pub fn by_tag(&self, tag: &str) -> Vec<&Arc<Agent>> {
-        let having = self.attributes.having(&Filter::one(Facet::Tag, tag), &self.synonyms);
-        having.iter().map(|number| self.agent(*number)).collect()
-    }
-
-    /// The agents that have all the tags; all agents when there are none.
-    #[must_use]
-    pub fn by_tags<'a>(&self, tags: impl IntoIterator<Item = &'a str>) -> Vec<Arc<Agent>> {
-        let filters = tags.into_iter().map(|tag| Filter::one(Facet::Tag, tag)).collect();
+    /// The agents that have all of these values.
+    #[cfg(test)]
+    pub(crate) fn with(&self, facet: Facet, values: &[&str]) -> Vec<Arc<Agent>> {
+        let filters = values.iter().map(|value| Filter::one(facet, value)).collect();
         let found = self.find(&Query { filters, ..Query::default() });
         found.hits.into_iter().map(|hit| hit.agent).collect()
-    }
-
-    /// The agents that have a skill of this id.
-    pub fn by_skill(&self, id: &str) -> impl ExactSizeIterator<Item = &Arc<Agent>> {
-        self.attributes.list(Facet::Skill, id).iter().map(|number| self.agent(*number))
     }
 
     /// All agents.

@@ -57,7 +57,7 @@ pub use digest::{CardDigest, NotADigest};
 pub use drift::{Drift, DriftClass};
 pub use error::RegistryError;
 pub use evidence::{
-    EvidenceSettings, FAILURES, Grounds, MOST_OUTCOMES, MOST_PROBES, Probed, Seen, Service,
+    EvidenceSettings, FAILURES, Grounds, MOST_OUTCOMES, MOST_PROBES, Probed, Rung, Seen, Service,
     Shortfall, Tier, Work,
 };
 pub use export::to_catalog;

@@ -65,7 +65,8 @@ pub(crate) async fn ask(client: &Client, card: &AgentCard) -> Answers {
             }
         };
         let what = format!("{} {over}", question.as_str());
-        answers.shortfalls.push(Shortfall::new(&what, &why, is_silent));
+        let shortfall = Shortfall::new(&what, &why, is_silent);
+        answers.shortfalls.push(shortfall.declared_at(question.declared_at()));
         if is_silent {
             break;
         }
@@ -118,6 +119,16 @@ impl Question {
             Self::Streaming => "streaming, which the card declares,",
             Self::Push => "push notifications, which the card declares,",
             Self::ExtendedCard => "the extended card, which the card declares,",
+        }
+    }
+
+    /// Where the card declares what is asked for.
+    fn declared_at(self) -> Option<&'static str> {
+        match self {
+            Self::Task | Self::Version => None,
+            Self::Streaming => Some("/capabilities/streaming"),
+            Self::Push => Some("/capabilities/pushNotifications"),
+            Self::ExtendedCard => Some("/capabilities/extendedAgentCard"),
         }
     }
 

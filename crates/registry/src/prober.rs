@@ -1,3 +1,4 @@
+mod budget;
 mod rounds;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use protocol::client::{Client, Interface, InterfaceError};
 use protocol::limits::ClientLimits;
 use protocol::outbound::Outbound;
 
+use self::budget::Budget;
 use self::rounds::{Rounds, is_watched};
 use crate::evidence::tame;
 use crate::probe::Answers;
@@ -47,6 +49,8 @@ pub struct Prober {
     message: Option<Arc<str>>,
     /// Whether agents are tried out at all.
     tries_out: bool,
+    /// What all probes share, whoever wants them and of whichever account.
+    budget: Budget,
 }
 
 impl Prober {
@@ -58,7 +62,8 @@ impl Prober {
         outbound: Outbound,
         settings: EvidenceSettings,
     ) -> Self {
-        Self { registry, keyrings, outbound, settings, message: None, tries_out: true }
+        let budget = Budget::new(settings.at_once);
+        Self { registry, keyrings, outbound, settings, message: None, tries_out: true, budget }
     }
 
     /// Sends this text to approved agents whose entries have no probe message of their own.
@@ -73,8 +78,8 @@ impl Prober {
     pub fn of(&self, registry: Arc<Registry>) -> Self {
         let outbound = registry.cards().outbound().clone();
         let keyrings = Keyrings::new(Arc::clone(&registry), outbound.clone(), Vault::none());
-        let settings = self.settings;
-        Self { registry, keyrings, outbound, settings, message: None, tries_out: false }
+        let (settings, budget) = (self.settings, self.budget.clone());
+        Self { registry, keyrings, outbound, settings, message: None, tries_out: false, budget }
     }
 
     /// Whose directory it probes.
@@ -88,8 +93,8 @@ impl Prober {
         &self.keyrings
     }
 
-    /// Probes agents now, a few at a time, and returns what is known of them then, in their order.
-    /// Retired, suspended and rejected agents are probed as well when they are named.
+    /// Probes agents now, a few at a time together with all that are probed by it or its clones, and returns what is known of
+    /// them then, in their order. Retired, suspended and rejected agents are probed as well when they are named.
     ///
     /// # Errors
     /// [`RegistryError::UnknownAgent`], [`RegistryError::Store`], [`RegistryError::Contended`].
@@ -145,8 +150,23 @@ impl Prober {
     async fn probe(&self, name: &str) -> Result<(), RegistryError> {
         let began = Instant::now();
         let record = self.registry.record(name).await?;
-        let found = self.look(record).await?;
+        let mut found = self.look(record).await?;
+        if found.fell_silent() {
+            found = self.look_after(name, found).await?;
+        }
         self.registry.keep_probe(name, self.probed(found, began)).await
+    }
+
+    /// What is true of an agent that was there and fell silent: when its card is gone as well, it has stopped while it was
+    /// probed, and is not one that has its card and speaks badly.
+    async fn look_after(&self, name: &str, found: Found) -> Result<Found, RegistryError> {
+        let record = self.registry.record(name).await?;
+        Ok(match self.registry.look_at_card(&record).await? {
+            Looked::Missed(error) if !error.is_ours() => {
+                found.short(None, vec![Shortfall::new("its card", &error.to_string(), true)])
+            }
+            Looked::Missed(_) | Looked::Card(_) => found,
+        })
     }
 
     fn probed(&self, found: Found, began: Instant) -> Probed {
@@ -156,7 +176,7 @@ impl Prober {
             at,
             fresh_until: after(at, self.settings.stale_after),
             tier,
-            is_silent: !shortfalls.is_empty() && shortfalls.iter().all(|it| it.is_silent),
+            is_silent: are_silent(&shortfalls),
             shortfalls,
             took: began.elapsed(),
             card,
@@ -256,6 +276,11 @@ impl Prober {
     }
 }
 
+/// Whether there are some, and nothing came where they are.
+fn are_silent(shortfalls: &[Shortfall]) -> bool {
+    !shortfalls.is_empty() && shortfalls.iter().all(|it| it.is_silent)
+}
+
 fn error(finding: &Finding) -> Option<Shortfall> {
     let what = format!("its card at {}", finding.pointer);
     let shortfall = Shortfall::new(&what, &finding.message, false);
@@ -283,6 +308,11 @@ impl Found {
 
     fn short(self, tier: Option<Tier>, shortfalls: Vec<Shortfall>) -> Self {
         Self { tier, shortfalls, ..self }
+    }
+
+    /// Whether the agent was there, and then nothing came from it.
+    fn fell_silent(&self) -> bool {
+        self.tier.is_some() && are_silent(&self.shortfalls)
     }
 
     /// Nothing, for a reason on this side.

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use protocol::auth::{Credential, Origin};
 use protocol::v1::AgentCard;
 use serde::{Deserialize, Serialize};
@@ -21,12 +23,16 @@ pub const AGENTS: Table = Table::new("agents");
 pub struct Details {
     /// The curator's tags.
     pub tags: Vec<String>,
+    /// Which kind of agent it is among those of the directory, in the curator's words.
+    pub category: Option<String>,
     /// Other names it is found by.
     pub aliases: Vec<String>,
     /// Who answers for it.
     pub owner: Option<String>,
     /// What the curator noted.
     pub notes: Option<String>,
+    /// The last day, by UTC, before the notes have to be reviewed; then they are shown as out of date, and not searched.
+    pub notes_review_by: Option<Date>,
     /// Which of several fitting agents is taken: the larger number.
     pub priority: i32,
     /// What it is called with: where the secrets are kept, never the secrets.
@@ -39,6 +45,17 @@ pub struct Details {
     /// Whether others may learn of it: callers of a server whatever their account, and, once it is approved, who
     /// reads what the server publishes.
     pub public: bool,
+}
+
+impl Details {
+    /// From when on the notes are out of date.
+    #[must_use]
+    pub fn notes_until(&self) -> Option<Timestamp> {
+        let end =
+            self.notes_review_by?.tomorrow().and_then(|day| day.to_zoned_datetime(TimeZone::UTC));
+        // The last day there is ends with time itself.
+        Some(end.map_or(Timestamp::MAX, |end| end.timestamp()))
+    }
 }
 
 /// Keeps one agent with its history: a row of the table `agents`, in JSON.
@@ -63,6 +80,9 @@ pub struct Record {
     /// Which version of the card this is, counted from 1.
     #[serde(default = "first")]
     pub version: u32,
+    /// With which version it became public; see [`Record::public_since`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shown_since: Option<u32>,
     /// How it differs from the version before; nothing for the first.
     #[serde(default)]
     pub drift: Option<Drift>,
@@ -107,6 +127,7 @@ impl Record {
             digest,
             card_since,
             version: first(),
+            shown_since: None,
             drift: None,
             grounds: Some(Grounds::new(card_since, digest)),
             trust: Trust::default(),
@@ -118,6 +139,13 @@ impl Record {
             catalog,
             history,
         }
+    }
+
+    /// From which version on others may see its card: the one that it had when it became public, also again. Nothing for an
+    /// agent that is not public; the present one for a record that was written before this was kept.
+    #[must_use]
+    pub fn public_since(&self) -> Option<u32> {
+        self.details.public.then(|| self.shown_since.unwrap_or(self.version))
     }
 
     /// Whether it was heard of in a catalog at this address, or in one of its documents.
@@ -235,7 +263,7 @@ impl Record {
     pub fn to_agent(&self) -> Result<Agent, RegistryError> {
         let details = self.details.clone();
         let card = self.read_card()?;
-        Ok(Agent {
+        let agent = Agent {
             name: self.name.clone(),
             access: Access::of(&self.details, &self.asked_url, Some(&card)),
             card: Arc::new(card),
@@ -248,21 +276,28 @@ impl Record {
             tier: self.tier,
             seen: None,
             grounds: Arc::new(self.grounds()),
+            notes_until: details.notes_until(),
             tags: details.tags,
+            category: details.category,
             aliases: details.aliases,
             owner: details.owner,
             notes: details.notes,
             priority: details.priority,
             is_public: details.public,
-        })
+        };
+        Ok(agent.without_old_notes(Timestamp::now()))
     }
 
     /// What other accounts see of it: not who decided what and why, no notes, nothing of
     /// credentials.
     #[must_use]
     pub fn for_others(mut self) -> Self {
-        let Details { tags, priority, public, .. } = self.details;
-        self.details = Details { tags, priority, public, ..Details::default() };
+        // The version before was not for them.
+        if self.public_since().is_none_or(|since| since >= self.version) {
+            self.drift = None;
+        }
+        let Details { tags, category, priority, public, .. } = self.details;
+        self.details = Details { tags, category, priority, public, ..Details::default() };
         self.history = self.history.without_reasons();
         (self.catalog, self.review_by, self.is_held) = (None, None, false);
         self.source = None;
@@ -292,7 +327,12 @@ impl Record {
         let mut tags = Tags::default();
         tags[0] = Some(self.decided().as_str().to_owned());
         tags[1].clone_from(&self.catalog);
-        let value = serde_json::to_vec(self).expect("a record has only text keys");
+        let since = self.public_since();
+        let value = match since == self.shown_since {
+            true => serde_json::to_vec(self),
+            false => serde_json::to_vec(&Self { shown_since: since, ..self.clone() }),
+        };
+        let value = value.expect("a record has only text keys");
         Write::Put {
             account: account.clone(),
             table: AGENTS,

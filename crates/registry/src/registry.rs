@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{self, Arc, RwLock};
+use std::time::Duration;
 
 use protocol::outbound::Outbound;
 use store::{AccountId, Expect, PageQuery, Row, Store, StoreError, Write};
@@ -22,7 +23,7 @@ use crate::ard::Clients;
 use crate::evidence::Ledger;
 use crate::record::{AGENTS, Record, Stored};
 use crate::signers::Signers;
-use crate::{Agent, Cards, Index, RegistryError};
+use crate::{Agent, Cards, Index, Policy, RegistryError};
 
 /// What was taken out of the directory.
 #[derive(Clone, PartialEq, Debug)]
@@ -49,6 +50,8 @@ pub struct Registry {
     clients: Clients,
     signers: Signers,
     policy: RwLock<InForce>,
+    /// The rules and the picture of the last review: what is the same since need not be looked at again.
+    reviewed: sync::Mutex<Option<(Arc<Policy>, Arc<Index>)>>,
     shown: RwLock<Arc<Index>>,
     /// Held while an index is put in place of another; readers do not wait for it.
     indexing: sync::Mutex<()>,
@@ -78,6 +81,7 @@ impl Registry {
             clients: Clients::new(&outbound),
             cards: Cards::new(outbound),
             policy: RwLock::default(),
+            reviewed: sync::Mutex::default(),
             shown: RwLock::default(),
             indexing: sync::Mutex::default(),
             ledger: sync::Mutex::default(),
@@ -86,6 +90,12 @@ impl Registry {
         };
         registry.reload().await?;
         Ok(registry)
+    }
+
+    /// Takes cards for fresh for this long when their servers do not say.
+    #[must_use]
+    pub fn with_card_freshness(self, freshness: Duration) -> Self {
+        Self { cards: Cards::with_freshness(self.cards.outbound().clone(), freshness), ..self }
     }
 
     /// Reads the whole directory again, for what other processes changed.

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use axum::http::{Extensions, HeaderMap, header};
 use jiff::Timestamp;
 use protocol::{
+    auth::CallerToken,
     error::Error,
     operation::Operation,
     service::Call,
@@ -69,6 +70,8 @@ pub(crate) struct Principal {
     key: Option<String>,
     /// When the credentials end.
     expires_at: Option<Timestamp>,
+    /// The token itself, where it may be exchanged for those of agents.
+    pub(crate) token: Option<CallerToken>,
 }
 
 /// Why somebody may not call. No variant repeats a credential.
@@ -262,7 +265,7 @@ impl Access {
 impl Principal {
     /// The process itself.
     fn home(account: AccountId) -> Self {
-        Self { account, scopes: Scopes::all(), key: None, expires_at: None }
+        Self { account, scopes: Scopes::all(), key: None, expires_at: None, token: None }
     }
 
     /// How it is called in what is kept of its decisions.

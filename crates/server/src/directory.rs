@@ -20,7 +20,7 @@ mod visit;
 mod watch;
 pub mod wire;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use axum::{
     Json, Router,
@@ -101,7 +101,7 @@ impl Directory {
         let mut are_all_open = false;
         loop {
             if !are_all_open {
-                are_all_open = self.accounts.open_all().await;
+                are_all_open = self.accounts.open_all(Instant::now()).await;
             }
             self.accounts.review(Timestamp::now()).await;
             tokio::select! {

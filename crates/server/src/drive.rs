@@ -1,18 +1,15 @@
 //! What somebody from outside does to a run, whether it is being driven at that instant or not.
 
-use executor::{Executor, ExecutorError, Once, RunId, TaskRecord, run::StepId};
-use protocol::v1::Message;
+use executor::{Executor, ExecutorError, RunId, Said, TaskRecord, run::StepId};
 
-/// Answers a pause, and takes the run up for that when nobody drives it. `once` keeps the same Message from being
-/// delivered again.
+/// Answers a pause, and takes the run up for that when nobody drives it.
 pub(crate) async fn reply(
     executor: &Executor,
     id: &RunId,
     step: Option<StepId>,
-    message: &Message,
-    once: Option<&Once>,
+    said: &Said,
 ) -> Result<StepId, ExecutorError> {
-    let reply = |step| executor.reply_once(id, step, message.clone(), once.cloned());
+    let reply = |step| executor.reply(id, step, said.clone());
     match reply(step.clone()).await {
         Err(ExecutorError::NotDriven { .. }) => {
             executor.resume(id).await?;

@@ -55,6 +55,7 @@ fn reply(refused: &ReplyError) -> Error {
         | ReplyError::Unkept { .. }
         | ReplyError::Undecided { .. } => Error::new(ErrorKind::InvalidParams, refused.to_string()),
         // It is looked for before it is delivered: unreachable but for a Message that came twice at once.
+        ReplyError::CallerAway => Error::new(ErrorKind::Unauthenticated, refused.to_string()),
         ReplyError::Repeated | ReplyError::Unknown => Error::unavailable(refused.to_string(), None),
     }
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use executor::{
-    Exchange, Executor, ExecutorError, NewRun, Once, Opening, ReplyError, RunId, RunState,
+    Exchange, Executor, ExecutorError, NewRun, Once, Opening, ReplyError, RunId, RunState, Said,
     TaskRecord,
     run::{RunEvent, StepId},
 };
@@ -67,6 +67,7 @@ impl Received<'_> {
             message: Some(self.message.clone()),
             context_id: context_id.filter(|context| !context.is_empty()),
             accepts: self.accepts.to_vec(),
+            caller: self.caller.token.clone(),
             once: self.once.cloned(),
             ..new
         }
@@ -104,6 +105,7 @@ impl Receiver {
             {
                 if !is_to_be_tried_again(&executor, caller, &id).await? {
                     go_on_driving(&executor, &id).await;
+                    bring(&executor, caller, &id);
                     return Ok(id);
                 }
                 once.anew();
@@ -183,7 +185,7 @@ impl Receiver {
     /// Answers the pause that the Message is addressed to, else the only one. Where that is not clear, nothing is
     /// kept, and the status of the Task says what there is to answer; so it does where the answer does not fit.
     async fn reply(&self, id: &RunId, received: Received<'_>) -> Result<RunId, NotTaken> {
-        let Received { message, once, executor, .. } = received;
+        let Received { message, once, executor, caller, .. } = received;
         let step = match message.metadata(metadata::STEP) {
             None => None,
             Some(Value::String(step)) => Some(StepId::new(step)),
@@ -194,7 +196,9 @@ impl Receiver {
                 );
             }
         };
-        match drive::reply(executor, id, step, message, once).await {
+        let token = caller.token.clone();
+        let said = Said { message: message.clone(), once: once.cloned(), token };
+        match drive::reply(executor, id, step, &said).await {
             Ok(_)
             | Err(ExecutorError::Reply(
                 ReplyError::Ambiguous { .. } | ReplyError::Repeated | ReplyError::Unfit { .. },
@@ -309,6 +313,13 @@ async fn go_on_driving(executor: &Executor, id: &RunId) {
         Ok(()) | Err(ExecutorError::NotStarted { .. }) => (),
         // Its Task is shown as it stands.
         Err(error) => tracing::warn!(task = %id, %error, "a run cannot be taken up"),
+    }
+}
+
+/// Leaves the token that somebody has brought with their run: agents may be called with others in exchange for it.
+fn bring(executor: &Executor, caller: &Principal, id: &RunId) {
+    if let Some(token) = &caller.token {
+        executor.bring(id, token);
     }
 }
 

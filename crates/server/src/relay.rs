@@ -19,6 +19,8 @@ use crate::{
 pub(crate) fn is_silent(recorded: &Recorded) -> bool {
     let run = &recorded.run;
     let is_told = run.relayed().is_some() && run.reported().is_some();
+    // Before its agent can be called at all.
+    let is_told = is_told || run.pause_kind().is_some();
     run.is_relay() && !is_told && run.outcome().is_none()
 }
 
@@ -153,6 +155,11 @@ async fn fate<'a>(
     Ok(recorded.events.last())
 }
 
+/// Whether a relay was shown before its agent made a Task.
+fn was_told(recorded: &Recorded) -> bool {
+    recorded.events.iter().any(|event| matches!(event, RunEvent::AttemptPaused { .. }))
+}
+
 /// Whether those who follow a relay are told of an event. A state that ends it, or asks, is told when the relay is in
 /// it itself.
 pub(crate) fn is_news(recorded: &Recorded, event: &RunEvent) -> bool {
@@ -160,7 +167,7 @@ pub(crate) fn is_news(recorded: &Recorded, event: &RunEvent) -> bool {
         RunEvent::AttemptReported { state, .. } => *state == recorded.run.task_state(),
         RunEvent::AttemptPaused { .. } => true,
         // Of one that ends without a Task nobody was told anything.
-        RunEvent::RunFinished { .. } => recorded.run.relayed().is_some(),
+        RunEvent::RunFinished { .. } => recorded.run.relayed().is_some() || was_told(recorded),
         _ => false,
     }
 }

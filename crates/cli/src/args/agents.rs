@@ -193,6 +193,9 @@ pub(crate) struct FindArgs {
     /// Only those with one of these tags; may be given more than once.
     #[arg(long = "any-tag", value_name = "TAG")]
     pub(crate) any_tags: Vec<String>,
+    /// Only those of this category of the curator's.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) category: Option<String>,
     /// Only those with this skill.
     #[arg(long, value_name = "ID")]
     pub(crate) skill: Option<String>,

@@ -37,6 +37,7 @@ pub(crate) async fn run(args: &Args, serve: &ConfigArgs) -> Result<Exit, Failure
     let public_url = public_url(config.public_url.as_ref(), address);
     let mut stops = Stops::new().map_err(Failure::unavailable)?;
     let place = Place::open(args).await?.with_policy(policy(&config))?;
+    let place = place.with_card_freshness(config.card_freshness);
     let registry = place.registry().await?;
     let callback_secret = secret(&config)?;
     let outcomes = place.outcomes(config.evidence).await?;

@@ -15,6 +15,7 @@ pub(crate) struct Auth {
     pub(crate) jwks_url: Option<Url>,
     pub(crate) scopes_claim: String,
     pub(crate) account_claim: String,
+    pub(crate) exchange: bool,
     /// The issuer letter by letter: its URL may have been written in another way than a parser writes it.
     pub(super) iss: Option<String>,
 }
@@ -28,6 +29,7 @@ impl Auth {
         let jwks_url = reader.protected_url("auth.jwt.jwks_url");
         let scopes_claim = reader.text("auth.jwt.scopes_claim");
         let account_claim = reader.text("auth.jwt.account_claim");
+        let exchange = reader.boolean("auth.jwt.exchange");
         Some(Self {
             api_keys: api_keys?,
             issuer: issuer?,
@@ -35,6 +37,7 @@ impl Auth {
             jwks_url: jwks_url?,
             scopes_claim: scopes_claim?,
             account_claim: account_claim?,
+            exchange: exchange?,
             iss: iss?,
         })
     }
@@ -51,6 +54,7 @@ impl Auth {
             rules: TokenRules { issuer, audience, jwks_url: self.jwks_url.clone() },
             scopes_claim: self.scopes_claim.clone(),
             account_claim: self.account_claim.clone(),
+            may_be_exchanged: self.exchange,
         })
     }
 }
@@ -63,14 +67,16 @@ impl Config {
         let mut wrong = |key: &str, message: &str, help: &str| {
             let _: Option<()> = reader.invalid(key, message, help);
         };
-        let Auth { issuer, audience, jwks_url, .. } = &self.auth;
+        let Auth { issuer, audience, jwks_url, exchange, .. } = &self.auth;
         if issuer.is_some() && audience.is_none() {
             let message = "tokens of this issuer for anybody would be taken";
             wrong("auth.jwt.issuer", message, "set `auth.jwt.audience` to what their `aud` holds");
         }
-        for (key, is_set) in
-            [("auth.jwt.audience", audience.is_some()), ("auth.jwt.jwks_url", jwks_url.is_some())]
-        {
+        for (key, is_set) in [
+            ("auth.jwt.audience", audience.is_some()),
+            ("auth.jwt.jwks_url", jwks_url.is_some()),
+            ("auth.jwt.exchange", *exchange),
+        ] {
             if is_set && issuer.is_none() {
                 wrong(key, "no bearer tokens are taken", "set `auth.jwt.issuer` as well");
             }

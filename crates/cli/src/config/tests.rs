@@ -4,7 +4,7 @@ use super::*;
 use crate::failure::Exit;
 
 /// Every setting: its key, its default, another value as it is written in a file, and in the environment or a flag.
-const SETTINGS: [(&str, &str, &str, &str); 43] = [
+const SETTINGS: [(&str, &str, &str, &str); 45] = [
     ("listen", "127.0.0.1:8100", "127.0.0.1:1", "127.0.0.1:2"),
     ("insecure", "false", "true", "false"),
     ("auth.api_keys", "false", "true", "false"),
@@ -13,6 +13,7 @@ const SETTINGS: [(&str, &str, &str, &str); 43] = [
     ("auth.jwt.jwks_url", "None", "https://one.example/keys", "http://localhost/keys"),
     ("auth.jwt.scopes_claim", "scope", "one", "two"),
     ("auth.jwt.account_claim", "sub", "one", "two"),
+    ("auth.jwt.exchange", "false", "true", "false"),
     ("card.public_skills", "All", "[one, two]", "none"),
     ("outbound.allow_networks", "[]", "[10.0.0.0/8, 192.168.0.0/16]", "fd00::/8"),
     ("outbound.account_networks", "[]", "[127.0.0.0/8, 192.168.0.0/16]", "fd00::/8"),
@@ -24,6 +25,7 @@ const SETTINGS: [(&str, &str, &str, &str); 43] = [
     ("capabilities.push_notifications", "true", "false", "true"),
     ("extensions.required", "[]", "[urn:one, urn:two]", "urn:three, https://x.example/ext"),
     ("directory.publish", "Off", "own", "public"),
+    ("directory.card_freshness", "300s", "1s", "2s"),
     ("older_versions", "false", "true", "false"),
     ("runs.max_active", "64", "1", "2"),
     ("runs.queue", "1000", "0", "2"),
@@ -67,6 +69,7 @@ fn shown(config: &Config, key: &str) -> String {
         find_agents,
         declared,
         publish,
+        card_freshness,
         runs,
         remember,
         push,
@@ -89,6 +92,7 @@ fn shown(config: &Config, key: &str) -> String {
         "auth.jwt.jwks_url" => format!("{:?}", auth.jwks_url.as_ref().map(Url::as_str)),
         "auth.jwt.scopes_claim" => auth.scopes_claim.clone(),
         "auth.jwt.account_claim" => auth.account_claim.clone(),
+        "auth.jwt.exchange" => auth.exchange.to_string(),
         "card.public_skills" => format!("{public_skills:?}"),
         "outbound.allow_networks" => format!("{allow_networks:?}"),
         "outbound.account_networks" => format!("{account_networks:?}"),
@@ -101,6 +105,7 @@ fn shown(config: &Config, key: &str) -> String {
         "capabilities.push_notifications" => declared.push_notifications.to_string(),
         "extensions.required" => format!("{:?}", declared.required_extensions),
         "directory.publish" => format!("{publish:?}"),
+        "directory.card_freshness" => format!("{card_freshness:?}"),
         "older_versions" => older_versions.to_string(),
         _ if key.starts_with("runs.") => shown_of_runs(runs, *max_depth, key),
         "messages.remember" => format!("{remember:?}"),
@@ -382,6 +387,7 @@ fn elsewhere_than_on_loopback_it_listens_behind_a_proxy_and_for_callers_with_cre
 #[test]
 fn an_issuer_and_its_audience_are_set_together_and_reached_in_a_protected_way() {
     assert!(wrong_together(&["auth.jwt.issuer=https://i.example"]).contains("auth.jwt.audience"));
+    assert!(wrong_together(&["auth.jwt.exchange=true"]).contains("auth.jwt.issuer"));
     assert!(wrong_together(&["auth.jwt.audience=a"]).contains("auth.jwt.issuer"));
     assert!(wrong_together(&["auth.jwt.jwks_url=https://i.example"]).contains("auth.jwt.issuer"));
     for (key, value) in [

@@ -33,7 +33,11 @@ impl Sent {
             }
         }
         let file = FileIn { name: source.name().to_owned(), text: source.text().to_owned() };
-        let catalog = std::fs::canonicalize(source.name()).ok();
-        Ok(Self { file, files, catalog: catalog.map(|path| path.display().to_string()) })
+        // By its own name, else by that of its file: wherever somebody keeps it, and whoever applies it.
+        let path = Path::new(source.name());
+        let of_file = path.file_name().filter(|_| path.is_file());
+        let of_file = of_file.map(|name| name.to_string_lossy().into_owned());
+        let catalog = listing.name.clone().or(of_file);
+        Ok(Self { file, files, catalog })
     }
 }

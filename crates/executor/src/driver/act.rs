@@ -95,18 +95,17 @@ impl Driver {
         let message = self.message_of(at, &flight).await?;
         let reporter = self.reporter(at, attempt);
         let (limits, interfaces) = (self.shared.limits, Arc::clone(&self.shared.interfaces));
-        let peer = match self.peer(at, &flight.intent, errand.task()) {
-            Ok(peer) => peer,
+        let (peer, keyring) = match self.peer(at, &flight.intent, errand.task()) {
+            Ok(called) => called,
             Err(why) => {
-                let report = reporter.unusable(&flight.intent, &why)?;
-                let to = self.report_to.clone();
-                self.flights.start(Slot::Flight(at, attempt), async move {
-                    let _ = to.send(report).await;
-                });
+                self.tell(at, attempt, reporter.unusable(&flight.intent, &why)?);
                 return Ok(());
             }
         };
-        let is_paused = matches!(self.run.at(at).phase, Phase::Paused { .. });
+        let (is_paused, is_withheld) = match &self.run.at(at).phase {
+            Phase::Paused { pause, .. } => (true, pause.awaits_caller),
+            _ => (false, false),
+        };
         let limit = self.run.limit(at, &flight);
         let deadline = (!is_paused).then_some(limit.at);
         let passed = self.streamed.of_attempt(at, attempt);
@@ -122,14 +121,14 @@ impl Driver {
             true => (passing.map(Passing::unchanged), accepts),
             false => (passing, planner::accepted_output_modes(asked)),
         };
-        let turn = flight.turn;
-        let hints = self.listen(at);
-        let intent = flight.intent;
         let flight = Attempt {
             peer,
-            intent,
+            keyring,
+            caller: self.caller.clone(),
+            is_withheld,
+            turn: flight.turn,
+            intent: flight.intent,
             message,
-            turn,
             errand,
             deadline,
             limit,
@@ -138,11 +137,19 @@ impl Driver {
             relays,
             accepts,
             passing,
-            hints,
+            hints: self.listen(at),
             reporter,
         };
         self.flights.start(Slot::Flight(at, attempt), fly(flight));
         Ok(())
+    }
+
+    /// Reports what is known of an attempt without a call.
+    fn tell(&mut self, at: StepIndex, attempt: u32, report: Report) {
+        let to = self.report_to.clone();
+        self.flights.start(Slot::Flight(at, attempt), async move {
+            let _ = to.send(report).await;
+        });
     }
 
     /// The Message of an attempt: from memory when it was built just now, else as the journal has it.
@@ -170,7 +177,7 @@ impl Driver {
         let to = self.report_to.clone();
         self.flights.start(Slot::Cancel(at, attempt), async move {
             let confirmed = match peer {
-                Ok(peer) => confirm_cancel(Cancel { peer, task_id, give_up_at }).await,
+                Ok((peer, _)) => confirm_cancel(Cancel { peer, task_id, give_up_at }).await,
                 // An agent that cannot be called cannot be told either.
                 Err(_) => false,
             };
@@ -271,6 +278,12 @@ fn errand(phase: &Phase, is_new: bool) -> Option<(Flight, Errand)> {
             // The answered question may be seen once more before the agent takes note of the answer.
             let pause = answered(flight);
             (flight, Errand::Watch { task: task.clone(), pause })
+        }
+        Phase::Paused { flight, task: None, pause, .. } if pause.awaits_caller => {
+            (flight, Errand::Send)
+        }
+        Phase::Paused { flight, task: Some(task), pause, .. } if pause.awaits_caller => {
+            (flight, Errand::Watch { task: task.clone(), pause: None })
         }
         Phase::Paused { flight, task: Some(task), pause, .. } => {
             let message_id = pause.message_id.clone();

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::{Driver, Shared, ask::Replied, relay::relayed};
 use crate::{
     ExecutorError, RunId,
-    answer::{Answer, ReplyError, Waiting},
+    answer::{Answer, ReplyError, Said, Waiting},
     id::{Purpose, message_id},
     once,
     report::{Report, body_of},
@@ -21,6 +21,7 @@ fn is_answer(event: &RunEvent) -> bool {
     matches!(
         event,
         RunEvent::AttemptAnswered { .. }
+            | RunEvent::AttemptUnpaused { .. }
             | RunEvent::OutcomeChosen { .. }
             | RunEvent::StepAskedAgain { .. }
             | RunEvent::StepAnswered { .. }
@@ -44,10 +45,9 @@ impl Driver {
     /// # Errors
     /// When the store fails.
     pub(super) async fn take_answer(&mut self, answer: Answer) -> Result<(), ExecutorError> {
-        let Answer { step, message, once, taken } = answer;
+        let Answer { step, said: Said { message, mut once, token }, taken } = answer;
         let Shared { store, account, .. } = &*self.shared;
         let mut kept = None;
-        let mut once = once;
         if let Some(once) = &mut once {
             if once::taken(&**store, account, once).await?.is_some() {
                 // Whoever asked may be gone.
@@ -60,8 +60,14 @@ impl Driver {
         if let Ok(address) = &address
             && let Some((at, inner)) = self.inside(address)
         {
-            self.pass_down(at, address, Answer { step: Some(inner), message, once, taken });
+            // Their driver takes the token, too: whoever waits inside goes on by this answer then, and not before it.
+            let said = Said { message, once, token };
+            self.pass_down(at, address, Answer { step: Some(inner), said, taken });
             return Ok(());
+        }
+        let awaiting = self.awaiting_caller();
+        if let Some(token) = token {
+            self.caller.bring(token);
         }
         let prepared = match address {
             Ok(address) => self.prepared(&address, message).await?,
@@ -78,6 +84,7 @@ impl Driver {
                     return Ok(());
                 }
                 self.draft.writes.extend(kept);
+                self.let_go_on(&awaiting);
                 self.waiting.push(Waiting { told: told.map(|()| step), taken });
             }
             // Whoever asked may be gone.
@@ -110,14 +117,17 @@ impl Driver {
         Ok(report.map(|report| (at, (report, Ok(())))))
     }
 
-    /// The step an answer is for: the one it names, else the only one that waits.
+    /// The step an answer is for: the one it names, else the only one that waits. Where all wait for their caller, one
+    /// Message is for all of them.
     fn addressed(&self, step: Option<StepId>) -> Result<StepId, ReplyError> {
         let open: Vec<StepId> = self.run.pauses().map(|(step, _)| step.clone()).collect();
+        let are_alike = self.run.pauses().all(|(_, pause)| pause.awaits_caller);
         match (step, open.as_slice()) {
             (_, []) => Err(ReplyError::NotPaused),
             (Some(step), open) if open.contains(&step) => Ok(step),
             (Some(step), _) => Err(ReplyError::StepNotPaused { step, open }),
             (None, [only]) => Ok(only.clone()),
+            (None, [first, ..]) if are_alike => Ok(first.clone()),
             (None, _) => Err(ReplyError::Ambiguous { open }),
         }
     }
@@ -152,7 +162,7 @@ impl Driver {
         };
         let unkept = |why: String| ReplyError::Unkept { why };
         let sub_run = task.task_id.parse().map_err(|error| unkept(format!("{error}")))?;
-        let said = answer.message.clone().with_task(self.root().as_str());
+        let said = answer.said.message.clone().with_task(self.root().as_str());
         let said = said.with_context(self.contexts.ours());
         let mut blobs = Vec::new();
         let said = body_of(&self.shared.account, &said, &mut blobs)
@@ -172,9 +182,9 @@ impl Driver {
     fn start_passing(&mut self, at: StepIndex, sub_run: RunId, report: Report, answer: Answer) {
         // Unreachable: a run without sub-runs has no pause inside of one. Whoever asked hears that it is not known.
         let Some(sub_runs) = &self.sub_runs else { return };
-        let Answer { step, message, once, taken } = answer;
+        let Answer { step, said, taken } = answer;
         let (told, heard) = oneshot::channel();
-        let passing = sub_runs.pass(sub_run, Answer { step, message, once, taken: told });
+        let passing = sub_runs.pass(sub_run, Answer { step, said, taken: told });
         let report_to = self.report_to.clone();
         let slot = self.passages.begin(at);
         self.flights.start(slot, async move {
@@ -208,6 +218,9 @@ impl Driver {
     ) -> Result<Result<Report, ReplyError>, ExecutorError> {
         if let Phase::Unknown { flight, .. } = &self.run.at(at).phase {
             return Ok(self.resolution(at, flight, &said));
+        }
+        if let Some(back) = self.back(at) {
+            return Ok(back);
         }
         Ok(match self.asking(at, &said).await? {
             Some(asking) => self.answer_report(at, asking, said),

@@ -118,6 +118,7 @@ impl Driver {
             mismatch: None,
             why: None,
             within: None,
+            awaits_caller: false,
         })
     }
 

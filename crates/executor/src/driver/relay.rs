@@ -2,6 +2,7 @@
 
 use planner::{Binding, StepEffect};
 use protocol::{
+    auth::Keyring,
     client::Peer,
     model::metadata,
     v1::{Message, Part},
@@ -47,8 +48,8 @@ impl Driver {
         at: StepIndex,
         intent: &Intent,
         task: Option<&RemoteTask>,
-    ) -> Result<Peer, Uncallable> {
-        let peer = self.shared.peer(intent, task)?;
+    ) -> Result<(Peer, Option<Keyring>), Uncallable> {
+        let (peer, keyring) = self.shared.peer(intent, task, &self.caller)?;
         let peer = match self.run.shape_of(at).effect {
             StepEffect::Idempotent => peer.sending_anywhere(),
             StepEffect::AtLeastOnce | StepEffect::AtMostOnce => peer,
@@ -56,13 +57,16 @@ impl Driver {
         let asked = self.run.header().into_iter().flat_map(|header| &header.extensions);
         let theirs: Vec<&str> =
             asked.map(String::as_str).filter(|uri| !OURS.contains(uri)).collect();
-        Ok(if theirs.is_empty() { peer } else { peer.with_extensions(&theirs) })
+        let peer = if theirs.is_empty() { peer } else { peer.with_extensions(&theirs) };
+        Ok((peer, keyring))
     }
 
-    /// Whether the run has a row among the Tasks: a relay has none before its agent has made a Task, and never when
-    /// it answers with a Message, or not at all.
+    /// Whether the run has a row among the Tasks: a relay has none before its agent has made a Task, or it has to be paused
+    /// before that, and never when it answers with a Message, or not at all.
     pub(super) fn is_listed(&self) -> bool {
-        !self.run.is_relay() || self.run.at(StepIndex(0)).task.is_some()
+        let is_told =
+            || self.run.at(StepIndex(0)).task.is_some() || self.run.pause_kind().is_some();
+        !self.run.is_relay() || is_told()
     }
 
     /// Whether the run's row has to be written after these events.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use protocol::{
+    auth::{Caller, Keyring},
     client::{InterfaceError, NoInterface, Peer},
     outbound::Outbound,
 };
@@ -58,19 +59,21 @@ impl Shared {
         if self.account == self.home { contexts } else { contexts.of_guest() }
     }
 
-    /// An agent by its interfaces, with what it is called with; see [`interfaces::peer`].
+    /// An agent by its interfaces, and what it is called with on behalf of a caller; see [`interfaces::peer`].
     pub(crate) fn peer(
         &self,
         intent: &Intent,
         task: Option<&RemoteTask>,
-    ) -> Result<Peer, Uncallable> {
+        caller: &Caller,
+    ) -> Result<(Peer, Option<Keyring>), Uncallable> {
         let peer = interfaces::peer(&self.outbound, intent, task, self.limits.client);
         let peer = peer.map_err(|NoInterface { causes }| Uncallable::of(&causes))?;
         match &self.keyrings {
             Some(keyrings) => {
-                Ok(peer.with_keyring(&keyrings.of(&intent.agent, &intent.interface)?))
+                let keyring = keyrings.of(&intent.agent, &intent.interface)?.on_behalf_of(caller);
+                Ok((peer.with_keyring(&keyring), Some(keyring)))
             }
-            None => Ok(peer),
+            None => Ok((peer, None)),
         }
     }
 }

@@ -309,6 +309,7 @@ fn pause_of(recorded: &Recorded, step: &StepId) -> Option<Pause> {
         mismatch: None,
         why: None,
         within: Some(Box::new(within)),
+        awaits_caller: false,
     })
 }
 

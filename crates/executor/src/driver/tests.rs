@@ -3,6 +3,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use bytes::Bytes;
 use planner::{ErrorClass, StepError, StepResult, StepState};
 use protocol::{
+    auth::Caller,
     outbound::{Outbound, Policy},
     v1::{AgentCard, AgentInterface, Artifact, Part, TaskArtifactUpdateEvent},
 };
@@ -38,6 +39,7 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         streamed: Streamed::default(),
         cancel: CancellationToken::new(),
         mailbox: Mailbox::default(),
+        caller: Caller::nobody(),
         seat: Seats::new(RunLimits::NONE).take_up(&id, Timestamp::UNIX_EPOCH, false, None),
         sub_runs: None,
         tally: Arc::default(),
@@ -70,6 +72,7 @@ async fn started(steps: &str) -> (TempDir, Driver) {
         accepts: Vec::new(),
         extensions: Vec::new(),
         relay: false,
+        by_token: false,
         key: None,
         scheduled_at: None,
         parent: None,

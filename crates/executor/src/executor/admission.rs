@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use planner::{Plan, RunView, Scope, Workflow};
-use protocol::v1::{Message, Part};
+use protocol::{
+    auth::{Caller, CallerToken},
+    v1::{Message, Part},
+};
 use serde_json::{Map, Value};
 
 use super::{Decided, Executor};
@@ -36,6 +39,8 @@ pub struct NewRun {
     pub relay: bool,
     /// Protocol extensions that the client asks for, as URIs: the agent of a relay is called with them.
     pub extensions: Vec<String>,
+    /// The token of whoever starts it, where that may be exchanged for those of agents. It is kept in memory alone.
+    pub caller: Option<CallerToken>,
     /// What makes an equal Message the same one, which starts no second run.
     pub once: Option<Once>,
     /// The schedule that starts it.
@@ -65,6 +70,7 @@ impl NewRun {
             accepts: Vec::new(),
             relay: false,
             extensions: Vec::new(),
+            caller: None,
             once: None,
             scheduled: None,
         }
@@ -74,6 +80,11 @@ impl NewRun {
     pub(super) fn scheduled_at(&self) -> Option<Timestamp> {
         self.scheduled.as_ref().map(|scheduled| scheduled.at)
     }
+}
+
+/// Whoever has brought this token; nobody without.
+pub(super) fn caller_of(token: Option<CallerToken>) -> Caller {
+    token.map_or_else(Caller::nobody, |token| Caller::with_token(Some(token)))
 }
 
 impl Executor {

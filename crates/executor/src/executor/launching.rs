@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planner::Plan;
-use protocol::v1::Part;
+use protocol::{auth::Caller, v1::Part};
 use serde_json::{Map, Value};
 use store::{Seq, Write};
 
@@ -21,6 +21,8 @@ use crate::{
 pub(super) struct Launching {
     pub(super) held: Held,
     pub(super) seat: Arc<Seat>,
+    /// On whose behalf it runs.
+    pub(super) caller: Caller,
     pub(super) id: RunId,
     pub(super) plan: Arc<Plan>,
     /// Where its journal stands.
@@ -36,9 +38,9 @@ pub(super) struct Launching {
 impl Executor {
     /// Opens a run and begins to drive it.
     pub(super) async fn launch_new(&self, new: Launching) -> Result<(), ExecutorError> {
-        let above = new.header.parent.as_ref().map(|above| above.run.clone());
+        let above = new.header.parent.as_deref();
         let owned = new.held.owned.clone();
-        let run = self.supervised(&new.id, owned.clone(), new.seat, &new.plan, above.as_ref());
+        let run = self.supervised(&new.id, owned.clone(), new.seat, &new.plan, above, new.caller);
         let standing = Standing {
             id: new.id,
             owned,
@@ -49,6 +51,7 @@ impl Executor {
             streamed: Streamed::default(),
             cancel: run.cancel.clone(),
             mailbox: run.mailbox.clone(),
+            caller: run.caller.clone(),
             seat: Arc::clone(&run.seat),
             sub_runs: Some(Arc::clone(&run.sub_runs)),
             tally: Arc::clone(&run.tally),

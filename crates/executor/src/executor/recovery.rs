@@ -1,5 +1,6 @@
 //! What is done after a crash: runs that nobody drives are taken up where their journals stand.
 
+use protocol::auth::Caller;
 use store::{Claim, Owned};
 
 use super::Executor;
@@ -67,14 +68,14 @@ impl Executor {
             Some((_, owned)) => owned,
             None => self.claim(id).await?,
         };
-        let above = recorded.run.header().and_then(|header| header.parent.as_ref());
-        let above = above.map(|above| above.run.clone());
-        let is_listed = recorded.run.header().is_none_or(Header::is_listed);
-        let seat = match is_listed {
+        let header = recorded.run.header();
+        let seat = match header.is_none_or(Header::is_listed) {
             false => Self::seat_of_sub_run(id),
             true => self.take_up(id, &recorded.plan.workflow, &recorded.run),
         };
-        let run = self.supervised(id, owned, seat, &recorded.plan, above.as_ref());
+        let above = header.and_then(|header| header.parent.as_deref());
+        let caller = header.map_or_else(Caller::nobody, |header| self.caller_again(header));
+        let run = self.supervised(id, owned, seat, &recorded.plan, above, caller);
         match run.revive().await {
             Ok(driver) => {
                 self.launch(run, driver).await;
@@ -87,6 +88,24 @@ impl Executor {
                 Err(error)
             }
         }
+    }
+
+    /// On whose behalf a run goes on: of the same as the run that it is a part of, or cleans up after, where that is driven
+    /// here; else of somebody whose token was not kept.
+    fn caller_again(&self, header: &Header) -> Caller {
+        let parent = header.parent.as_ref().map(|above| &above.run);
+        let of = parent.or_else(|| header.cleans_up.as_ref().map(|after| &after.run));
+        match of.and_then(|run| self.caller_of_run(run)) {
+            Some(caller) => caller,
+            // Nobody can come to a clean-up that has outlived the process of its run.
+            None if header.by_token && header.cleans_up.is_none() => Caller::with_token(None),
+            None => Caller::nobody(),
+        }
+    }
+
+    /// On whose behalf a run is driven here.
+    pub(super) fn caller_of_run(&self, id: &RunId) -> Option<Caller> {
+        self.drivers.get(&self.key(id)).map(|handle| handle.caller.clone())
     }
 
     /// Takes up what is left to be done after a run that has ended.

@@ -77,6 +77,7 @@ impl Executor {
     async fn open_sub_run(&self, new: NewSubRun) -> Result<(), ExecutorError> {
         self.check_lease()?;
         let account = &self.shared.account;
+        let caller = self.caller_of_run(&new.parent.run).unwrap_or_default();
         let contexts = self.shared.contexts(&new.context_id).await?;
         let mut writes = Vec::new();
         let header = Box::new(Header {
@@ -90,6 +91,7 @@ impl Executor {
             accepts: Vec::new(),
             extensions: Vec::new(),
             relay: false,
+            by_token: !caller.is_nobody(),
             key: None,
             scheduled_at: None,
             parent: Some(Box::new(new.parent)),
@@ -98,6 +100,7 @@ impl Executor {
         self.launch_new(Launching {
             held: Held::new(self, &new.id),
             seat: Self::seat_of_sub_run(&new.id),
+            caller,
             id: new.id,
             plan: new.plan,
             seq: Seq(0),

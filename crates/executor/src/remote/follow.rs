@@ -65,6 +65,8 @@ pub(crate) enum Ending {
     Completed(Box<Finished>),
     /// The Task waits for somebody.
     Paused(Box<Question>),
+    /// The agent can be called only once the caller has come again.
+    Withheld,
     /// The Task goes on after a pause.
     WentOn,
     /// The agent does not take the answer of this number, and still waits for one.

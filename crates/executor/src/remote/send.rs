@@ -75,7 +75,7 @@ impl Attempt {
             None => false,
             // A pause names its Task itself.
             Some(Ending::Answered(_) | Ending::Completed(_) | Ending::Paused(_)) => true,
-            Some(Ending::WentOn | Ending::AnswerRefused(..)) => false,
+            Some(Ending::WentOn | Ending::Withheld | Ending::AnswerRefused(..)) => false,
             Some(Ending::Failed(defeat)) => defeat.remote_ended,
         };
         if let Some(task) = follower.task()

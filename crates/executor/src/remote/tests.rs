@@ -69,6 +69,7 @@ fn every_state_is_an_end_or_goes_on() {
             Some(Ending::Answered(_)) => "answered".to_owned(),
             Some(Ending::Paused(question)) => format!("paused for {:?}", question.kind),
             Some(Ending::WentOn) => "went on".to_owned(),
+            Some(Ending::Withheld) => "waits for its caller".to_owned(),
             Some(Ending::AnswerRefused(turn, _)) => format!("answer {turn} is refused"),
             Some(Ending::Failed(defeat)) => {
                 let is_over = if defeat.remote_ended { "over" } else { "to be canceled" };

@@ -6,7 +6,7 @@ use protocol::v1::Message;
 use super::{ContextSeen, Report, Reporter, body_of, clip};
 use crate::{
     ExecutorError,
-    remote::Question,
+    remote::{Attempt, Question},
     run::{Input, Intent, Pause, PauseKind, RemoteTask},
 };
 
@@ -25,7 +25,9 @@ impl Reporter {
         };
         let context =
             ContextSeen { agent: intent.agent.clone(), context_id: task.context_id.clone() };
-        let pause = Pause { kind, message_id, question, mismatch: None, why: None, within: None };
+        let (mismatch, why, within) = (None, None, None);
+        let pause =
+            Pause { kind, message_id, question, mismatch, why, within, awaits_caller: false };
         let report = Report::of(self.input_paused(Some(task), pause));
         Ok(Report { blobs, context: Some(context), ..report })
     }
@@ -45,7 +47,20 @@ impl Reporter {
             mismatch: Some(clip(mismatch)),
             within: None,
             why: None,
+            awaits_caller: false,
         };
+        Ok(Report { blobs, ..Report::of(self.input_paused(task, pause)) })
+    }
+
+    /// The agent cannot be called until the caller has come again.
+    pub(super) fn withheld(&self, attempt: &Attempt) -> Result<Report, ExecutorError> {
+        let mut blobs = Vec::new();
+        let question = Some(body_of(&self.account, &attempt.wish(), &mut blobs)?);
+        let (kind, message_id, mismatch) = (PauseKind::Auth, None, None);
+        let (why, within) = (None, None);
+        let pause =
+            Pause { kind, message_id, question, mismatch, why, within, awaits_caller: true };
+        let task = attempt.errand.task().cloned();
         Ok(Report { blobs, ..Report::of(self.input_paused(task, pause)) })
     }
 

@@ -43,6 +43,9 @@ fn attempt(message: Message) -> (Attempt, mpsc::Receiver<Report>) {
     };
     let limits = crate::Limits::default();
     let attempt = Attempt {
+        keyring: None,
+        caller: protocol::auth::Caller::nobody(),
+        is_withheld: false,
         turn: 0,
         peer: Peer::new(&outbound, vec![interface], limits.client).unwrap(),
         intent: Arc::new(intent),

@@ -222,7 +222,7 @@ impl Run {
             | Phase::Answering(flight, task) => {
                 self.set_phase(index, canceling(flight, Some(task)));
             }
-            // Nothing is under way at an agent that has asked without a Task, and nobody knows what to cancel at one that
+            // Nothing is under way at an agent that has asked without a Task or cannot be called, and nobody knows what to cancel at one that
             // may have received a Message.
             Phase::Paused { task: None, .. } | Phase::Unknown { task: None, .. } => {
                 self.end_step(index, since, Settled::Canceled);

@@ -114,6 +114,9 @@ pub struct Header {
     /// What it is counted by among the runs of its workflow; absent where they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// Whether whoever started it brought a token that may be exchanged for those of agents. The token is not kept.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub by_token: bool,
     /// The time of the schedule that started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled_at: Option<Timestamp>,
@@ -224,6 +227,9 @@ pub struct Pause {
     /// The agent's Message as ProtoJSON; absent when it says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Body>,
+    /// Whether it is we who ask, before the agent can be called: for a caller who brings a token again.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub awaits_caller: bool,
     /// Our own words, where it is not the agent that asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,

@@ -110,8 +110,8 @@ impl Run {
         };
         let why = Some(why.to_owned());
         let (message_id, question, mismatch) = (None, None, None);
-        let pause =
-            Pause { kind: PauseKind::Outcome, message_id, question, mismatch, why, within: None };
+        let (kind, awaits_caller, within) = (PauseKind::Outcome, false, None);
+        let pause = Pause { kind, message_id, question, awaits_caller, why, mismatch, within };
         self.set_phase(index, Phase::Unknown { flight, task, pause, since });
     }
 

@@ -188,18 +188,20 @@ pub enum RunEvent {
         /// The whole status: an A2A TaskStatus as ProtoJSON.
         status: Body,
     },
-    /// The agent asks for something. Names the Task, so that it is a BIND as well where none came before.
+    /// The agent asks for something, or we do before it can be called. Names the Task, so that it is a BIND as well where
+    /// none came before.
     AttemptPaused {
         step: StepId,
         attempt: u32,
         at: Timestamp,
-        /// Where the answer goes; absent for a direct Message, in whose context it goes on.
+        /// Where the answer goes; absent for a direct Message, in whose context it goes on, and where the agent was not
+        /// called yet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
     },
-    /// The agent went on by itself, as it may after AUTH_REQUIRED.
+    /// The agent went on by itself, as it may after AUTH_REQUIRED, or can be called now.
     AttemptUnpaused { step: StepId, attempt: u32, at: Timestamp },
     /// INTENT of an answer: this Message is about to be sent to the Task that asked.
     AttemptAnswered {

@@ -97,17 +97,17 @@ pub enum Input {
         /// The whole status.
         status: Body,
     },
-    /// The agent asks for something.
+    /// The agent asks for something, or we do before it can be called.
     Paused {
         step: StepId,
         attempt: u32,
         at: Timestamp,
-        /// Where the answer goes; `None` for a direct Message.
+        /// Where the answer goes; `None` for a direct Message, and where the agent was not called yet.
         task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,
     },
-    /// The agent went on by itself.
+    /// The agent went on by itself, or can be called now.
     Unpaused { step: StepId, attempt: u32, at: Timestamp },
     /// Somebody answers.
     Answered {

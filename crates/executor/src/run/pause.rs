@@ -78,7 +78,11 @@ impl Run {
             return;
         };
         let Some(within) = &mut pause.within else { return };
-        within.pauses.retain(|(address, _)| address != answered);
+        let is_answered = |address: &StepId| address == answered;
+        // One Message brings back the caller of all that wait for them.
+        let is_back = within.pauses.iter().any(|(at, it)| is_answered(at) && it.awaits_caller);
+        let goes_on = |at: &StepId, it: &Pause| is_answered(at) || (is_back && it.awaits_caller);
+        within.pauses.retain(|(at, it)| !goes_on(at, it));
         within.goes_on = true;
         if within.pauses.is_empty() {
             return self.unpause(step, at);
@@ -109,6 +113,12 @@ impl Run {
         pause: Pause,
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
+        let known = match &found.phase {
+            Phase::Watching(_, task) | Phase::Paused { task: Some(task), .. } => Some(task),
+            _ => None,
+        };
+        // Whoever sent the Message, and then lost the caller, may not say which Task it has become: it waits for that.
+        let task = task.or_else(|| known.filter(|_| pause.awaits_caller).cloned());
         let is_news = match &found.phase {
             Phase::Sending(_) => true,
             // It is the Task that asks, once there is one.
@@ -120,7 +130,9 @@ impl Run {
                     None => RunEvent::AttemptCanceled { step, attempt, at, confirmed: true },
                 });
             }
-            Phase::Paused { pause: known, .. } => *known != pause,
+            Phase::Paused { pause: before, .. } => {
+                *before != pause && (task.is_some() || known.is_none())
+            }
             _ => false,
         };
         (found.is_current(attempt) && is_news).then_some(RunEvent::AttemptPaused {
@@ -139,7 +151,10 @@ impl Run {
         at: Timestamp,
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
-        let is_paused = matches!(found.phase, Phase::Paused { task: Some(_), .. });
+        let is_paused = match &found.phase {
+            Phase::Paused { task, pause, .. } => task.is_some() || pause.awaits_caller,
+            _ => false,
+        };
         (found.is_current(attempt) && is_paused).then_some(RunEvent::AttemptUnpaused {
             step,
             attempt,
@@ -158,7 +173,9 @@ impl Run {
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
         let is_asked = match &found.phase {
-            Phase::Paused { flight, .. } => flight.attempt == attempt && flight.turn + 1 == turn,
+            Phase::Paused { flight, pause, .. } => {
+                !pause.awaits_caller && flight.attempt == attempt && flight.turn + 1 == turn
+            }
             _ => false,
         };
         if is_asked && self.is_spent() {
@@ -238,12 +255,14 @@ impl Run {
     pub(super) fn unpause(&mut self, step: &StepId, at: Timestamp) {
         self.pass(at);
         if let Some(index) = self.find(step)
-            && let Phase::Paused { mut flight, task: Some(task), since, .. } =
-                self.at(index).phase.clone()
+            && let Phase::Paused { mut flight, task, since, .. } = self.at(index).phase.clone()
         {
             flight.paused += self.stand_still(index, since, at);
             let attempt = flight.attempt;
-            self.set_phase(index, Phase::Watching(flight, task));
+            match task {
+                Some(task) => self.set_phase(index, Phase::Watching(flight, task)),
+                None => self.set_phase(index, Phase::Sending(flight)),
+            }
             self.effects.renew(Effect::Watch(index, attempt));
         }
     }
@@ -345,5 +364,28 @@ mod tests {
         assert_eq!(run.limit(at, &flight).at.duration_since(timeout), pause);
         assert_eq!(run.deadline().expect("still").duration_since(before), pause);
         assert!(run.wanted().contains(Effect::Deadline));
+    }
+
+    #[test]
+    fn a_step_that_lost_its_caller_keeps_its_task_whoever_says_so() {
+        let mut run: Run = paused_run(seconds(10));
+        let (step, asked) = run.pauses().next().expect("a paused step");
+        let (step, at) = (step.clone(), seconds(20));
+        let pause = Pause { kind: PauseKind::Auth, awaits_caller: true, ..asked.clone() };
+        let withheld = Input::Paused { step: step.clone(), attempt: 1, at, task: None, pause };
+        assert_eq!(run.step(withheld).len(), 1);
+        assert_eq!(run.step(Input::Unpaused { step, attempt: 1, at }).len(), 1);
+        let phase = &run.at(StepIndex(0)).phase;
+        assert!(matches!(phase, Phase::Watching(..)), "it is not sent again: {phase:?}");
+    }
+
+    #[test]
+    fn an_agent_with_a_task_does_not_ask_without_it() {
+        let mut run: Run = paused_run(seconds(10));
+        let (step, asked) = run.pauses().next().expect("a paused step");
+        let pause = Pause { mismatch: Some("no data".to_owned()), ..asked.clone() };
+        let (step, at) = (step.clone(), seconds(20));
+        let late = Input::Paused { step, attempt: 1, at, task: None, pause };
+        assert_eq!(run.step(late), []);
     }
 }

@@ -29,7 +29,7 @@
 //! | Unknown with one | the run halts, `StepCanceled` | Canceling |
 //! | `BackingOff` | its time has come | Ready |
 //! | Sending, Watching, Paused | `AttemptPaused` | Paused |
-//! | Paused | `AttemptUnpaused` | Watching |
+//! | Paused | `AttemptUnpaused` | Watching, or Sending where there is no Task yet |
 //! | Paused | `AttemptAnswered` | `Answered`; Sending where a Message has asked and not a Task |
 //! | `Answered` | a slot is free | Answering |
 //! | `Answered`, Answering | `AnswerDelivered` | Watching |
@@ -86,7 +86,7 @@ pub enum Phase {
     Paused {
         /// The attempt.
         flight: Flight,
-        /// The Task that asks; absent where the agent asked back by a direct Message.
+        /// The Task that asks; absent where the agent asked back by a direct Message, or was not called yet.
         task: Option<RemoteTask>,
         /// What it asks for.
         pause: Pause,

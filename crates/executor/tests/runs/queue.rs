@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use examples::{Kind, Options, Running};
 use executor::{
-    ExecutorError, NewRun, Once, Recorded, ReplyError, RunId, RunLimits, RunState,
+    ExecutorError, NewRun, Once, Recorded, ReplyError, RunId, RunLimits, RunState, Said,
     run::{Outcome, RunEvent},
 };
 use planner::Plan;
@@ -182,8 +182,9 @@ async fn an_equal_answer_is_not_delivered_to_the_next_question() {
     scene.until(&id, is_paused).await;
     let answer = Message::user(vec![Part::text("water")]);
     let once = || Some(Once::of(&"answer", HOUR).unwrap());
-    scene.executor.reply_once(&id, None, answer.clone(), once()).await.unwrap();
-    let again = scene.executor.reply_once(&id, None, answer.clone(), once()).await;
+    scene.executor.reply(&id, None, Said { once: once(), ..answer.clone().into() }).await.unwrap();
+    let again =
+        scene.executor.reply(&id, None, Said { once: once(), ..answer.clone().into() }).await;
     assert!(matches!(again, Err(ExecutorError::Reply(ReplyError::Repeated))), "{again:?}");
     let mut taken = once().unwrap();
     assert_eq!(scene.executor.runs().taken(&mut taken).await.unwrap(), Some(id.clone()));
@@ -198,7 +199,7 @@ async fn an_equal_answer_is_not_delivered_to_the_next_question() {
         .await;
     assert_eq!(standing(&scene, &id).await, RunState::InputRequired);
     let other = Some(Once::of(&"another answer", HOUR).unwrap());
-    scene.executor.reply_once(&id, None, answer, other).await.unwrap();
+    scene.executor.reply(&id, None, Said { once: other, ..answer.into() }).await.unwrap();
     assert_eq!(scene.output(&scene.ended(&id).await).await, "hi [water | water]");
 }
 

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{NotAnOrigin, Origin, Secret, SecretSource};
+use super::{NotAnOrigin, Origin, Secret, SecretSource, TokenExchange};
 
 /// One way to be let in by an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,8 @@ pub enum Method {
     Bearer(SecretSource),
     /// A client of an authorization server, OAuth 2.0 or OpenID Connect.
     Oauth2(OAuthClient),
+    /// A token in exchange for that of whoever calls us (RFC 8693).
+    TokenExchange(TokenExchange),
     /// A client certificate (mutual TLS).
     Certificate {
         /// The certificate and those that vouch for it, PEM.
@@ -167,6 +169,7 @@ impl Method {
             Method::Basic { .. } => "basic",
             Method::Bearer(_) => "bearer",
             Method::Oauth2(_) => "oauth2",
+            Method::TokenExchange(_) => "token_exchange",
             Method::Certificate { .. } => "certificate",
         }
     }
@@ -182,7 +185,7 @@ impl fmt::Display for Credential {
             Method::Basic { username, password } => {
                 write!(formatter, " of {username}, the password from {password}")
             }
-            Method::Oauth2(client) => {
+            Method::Oauth2(client) | Method::TokenExchange(TokenExchange { client, .. }) => {
                 write!(formatter, " as {}", client.client_id)?;
                 match &client.client_secret {
                     Some(source) => write!(formatter, ", its secret from {source}"),

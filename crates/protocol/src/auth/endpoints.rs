@@ -9,7 +9,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use url::{Url, form_urlencoded};
 
 use super::{
-    AuthError, Flow, OAuthClient, Origin, Secret,
+    AuthError, Flow, Hidden, OAuthClient, Origin, Secret,
     keyring::{Inner, Role},
     scheme::Use,
 };
@@ -33,6 +33,20 @@ pub(super) struct Endpoints {
     pub(super) authorize: Option<Url>,
     /// Whether the secret goes into the body, as some servers want it, and not into the header.
     posts_secret: bool,
+}
+
+impl Endpoints {
+    /// A token endpoint and nothing else.
+    pub(super) fn at(token: Url) -> Endpoints {
+        Endpoints {
+            flow: Flow::ClientCredentials,
+            refresh: token.clone(),
+            token,
+            device: None,
+            authorize: None,
+            posts_secret: false,
+        }
+    }
 }
 
 /// What a server says of itself (OpenID Connect Discovery §3, RFC 8414 §2).
@@ -251,7 +265,7 @@ impl Inner {
         if status.is_success() {
             return self.parse(url, &body);
         }
-        let body = self.hidden().body(body);
+        let body = Hidden::new(self.shown.secrets()).body(body);
         let (said, code) = match serde_json::from_slice::<Refusal>(&body) {
             Ok(Refusal { error, error_description: said }) if said.is_empty() => {
                 (error.clone(), error)

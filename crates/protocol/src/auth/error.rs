@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Origin;
+use super::{Hidden, Origin, Secret};
 use crate::outbound::OutboundError;
 
 /// Why there is no proof for a call. No variant holds anything secret.
@@ -89,6 +89,25 @@ pub enum AuthError {
         /// The agent.
         agent: String,
     },
+    /// The agent is called on behalf of a caller, and there is none whose token may be exchanged.
+    #[error(
+        "the agent `{agent}` is called with a token in exchange for that of the caller, and there is none to exchange: \
+         have `convoke serve` call it, with `auth.jwt.exchange: true`, for a caller who shows a bearer token; the command \
+         line, API keys and schedules have none"
+    )]
+    NoCaller {
+        /// The agent.
+        agent: String,
+    },
+    /// The agent is called on behalf of a caller, whose token has ended or was not kept.
+    #[error(
+        "the agent `{agent}` is called with a token in exchange for that of the caller, which has ended or was not kept \
+         over a restart"
+    )]
+    CallerAway {
+        /// The agent.
+        agent: String,
+    },
     /// A login did not come to its end.
     #[error("the login for the agent `{agent}` failed: {why}")]
     Login {
@@ -112,6 +131,18 @@ impl AuthError {
     #[must_use]
     pub fn is_ours(&self) -> bool {
         !matches!(self, AuthError::Unusable { .. })
+    }
+
+    /// The same without secrets, where the words of a server repeat them.
+    pub(super) fn without(self, secrets: &[Secret]) -> AuthError {
+        let hidden = Hidden::new(secrets.iter().cloned());
+        let hide = |text: String| hidden.text(&text).into_owned();
+        match self {
+            AuthError::Refused { agent, url, said, code, is_passing } => {
+                AuthError::Refused { agent, url, said: hide(said), code: hide(code), is_passing }
+            }
+            other => other,
+        }
     }
 
     /// Tells whether the same may succeed later without anybody doing anything.

@@ -19,6 +19,32 @@ const HIDDEN: &str = "[hidden]";
 /// The shortest secret that is looked for, in bytes: a shorter one is a word that stands anywhere.
 const SHORTEST: usize = 8;
 
+/// Fields whose values are names by which things are asked for again: another word in their place would name nothing.
+const IDS: [&str; 10] = [
+    "id",
+    "taskId",
+    "contextId",
+    "messageId",
+    "artifactId",
+    "referenceTaskIds",
+    "task_id",
+    "context_id",
+    "message_id",
+    "artifact_id",
+];
+
+/// Fields whose content is made by the agent, whatever names it gives to the fields in it.
+const CONTENT: [&str; 4] = ["parts", "content", "data", "metadata"];
+
+/// Why an answer cannot be taken that repeats a secret: where it stands, nothing can be put in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Repeated {
+    /// In an id, by the name of its field.
+    Id(String),
+    /// In the bytes of a file.
+    Bytes,
+}
+
 /// Secrets that may stand in what an agent answers.
 #[derive(Clone, Default)]
 pub(crate) struct Hidden(Vec<String>);
@@ -73,37 +99,68 @@ impl Hidden {
         text
     }
 
-    /// The body of an answer without them, however its JSON writes them.
+    /// The body of a document without them, however its JSON writes them.
     pub(crate) fn body(&self, body: Bytes) -> Bytes {
-        if self.0.is_empty() {
-            return body;
-        }
-        let text = String::from_utf8_lossy(&body);
-        let is_there = self.0.iter().any(|form| text.contains(form.as_str()));
-        // Letters may be written as numbers, and strokes with another before them.
-        if !is_there && !text.contains("\\u") && !text.contains("\\/") {
-            return body;
-        }
-        match serde_json::from_str(&text) {
-            Ok(json) => match self.json(&json) {
-                Some(json) => json.to_string().into(),
-                None => body,
-            },
-            Err(_) if is_there => self.text(&text).into_owned().into(),
-            Err(_) => body,
+        self.searched(&body).map_or(body, |(hidden, _)| hidden)
+    }
+
+    /// The body of an answer, in which things have ids, without them.
+    pub(crate) fn answer(&self, body: Bytes) -> Result<Bytes, Repeated> {
+        match self.searched(&body) {
+            None => Ok(body),
+            Some((hidden, None)) => Ok(hidden),
+            Some((_, Some(id))) => Err(Repeated::Id(id)),
         }
     }
 
-    /// A message without them, which came in another form than JSON; `None` when they cannot be taken out, as where
-    /// they stand in the bytes of a file.
-    pub(crate) fn message<T: Serialize + DeserializeOwned>(&self, message: T) -> Option<T> {
+    /// What a body is without them, and the first id that holds one; nothing when there are none in it.
+    fn searched(&self, body: &Bytes) -> Option<(Bytes, Option<String>)> {
         if self.0.is_empty() {
-            return Some(message);
+            return None;
         }
-        let json = serde_json::to_value(&message).ok()?;
-        match self.json(&json) {
-            Some(hidden) => serde_json::from_value(hidden).ok(),
-            None => Some(message),
+        let text = String::from_utf8_lossy(body);
+        let is_there = self.0.iter().any(|form| text.contains(form.as_str()));
+        // Letters may be written as numbers, and strokes with another before them.
+        if !is_there && !text.contains("\\u") && !text.contains("\\/") {
+            return None;
+        }
+        match serde_json::from_str::<Value>(&text) {
+            Ok(json) => Some((self.json(&json)?.to_string().into(), self.id(&json, None))),
+            Err(_) if is_there => Some((self.text(&text).into_owned().into(), None)),
+            Err(_) => None,
+        }
+    }
+
+    /// A message without them, which came in another form than JSON.
+    pub(crate) fn message<T: Serialize + DeserializeOwned>(
+        &self,
+        message: T,
+    ) -> Result<T, Repeated> {
+        if self.0.is_empty() {
+            return Ok(message);
+        }
+        let json = serde_json::to_value(&message).map_err(|_| Repeated::Bytes)?;
+        match (self.json(&json), self.id(&json, None)) {
+            (_, Some(id)) => Err(Repeated::Id(id)),
+            (Some(hidden), None) => serde_json::from_value(hidden).map_err(|_| Repeated::Bytes),
+            (None, None) => Ok(message),
+        }
+    }
+
+    /// The name of the first id that holds one; `named` is the field that the JSON stands in, where that is an id.
+    fn id(&self, json: &Value, named: Option<&str>) -> Option<String> {
+        match json {
+            Value::String(text) => {
+                named.filter(|_| matches!(self.text(text), Cow::Owned(_))).map(str::to_owned)
+            }
+            Value::Array(items) => items.iter().find_map(|item| self.id(item, named)),
+            Value::Object(fields) => fields
+                .iter()
+                .filter(|(name, _)| !CONTENT.contains(&name.as_str()))
+                .find_map(|(name, value)| {
+                    self.id(value, Some(name.as_str()).filter(|name| IDS.contains(name)))
+                }),
+            Value::Null | Value::Bool(_) | Value::Number(_) => None,
         }
     }
 
@@ -233,15 +290,40 @@ mod tests {
         let told = serde_json::to_string(&it.message(message.clone()).unwrap()).unwrap();
         assert!(told.contains(HIDDEN) && !told.contains("planted"), "{told}");
         let other = Message::agent(vec![Part::text("nothing")]);
-        assert_eq!(it.message(other.clone()), Some(other));
+        assert_eq!(it.message(other.clone()), Ok(other));
         // What its bytes spell in base64 cannot be taken out of them.
         let bytes = STANDARD.decode("plantedXkeyX").unwrap();
         let raw = Part { content: Some(Content::Raw(bytes)), ..Part::default() };
-        assert_eq!(hidden(&["plantedXkeyX"]).message(Message::agent(vec![raw])), None);
+        let answer = hidden(&["plantedXkeyX"]).message(Message::agent(vec![raw]));
+        assert_eq!(answer, Err(Repeated::Bytes));
 
         let mut error =
             Error::invalid_field("planted-key", "planted-key").with_metadata("k", "planted-key");
         it.error(&mut error);
         assert!(!format!("{error:?}").contains("planted"), "{error:?}");
+    }
+
+    #[test]
+    fn an_answer_with_a_secret_in_an_id_is_not_taken_because_another_id_names_nothing() {
+        let it = hidden(&["planted-key"]);
+        let answer = |json: &str| it.answer(Bytes::from(json.to_owned()));
+        for (json, id) in [
+            (r#"{"result": {"task": {"id": "t-planted-key"}}}"#, "id"),
+            (r#"{"statusUpdate": {"taskId": "planted\u002dkey"}}"#, "taskId"),
+            (r#"{"message": {"messageId": "1", "contextId": "planted-key"}}"#, "contextId"),
+            (r#"{"history": [{"referenceTaskIds": ["1", "planted-key"]}]}"#, "referenceTaskIds"),
+            (r#"{"artifact": {"artifactId": "planted-key"}}"#, "artifactId"),
+            (r#"{"task_id": "planted-key"}"#, "task_id"),
+        ] {
+            assert_eq!(answer(json), Err(Repeated::Id(id.to_owned())), "{json}");
+        }
+        // What the agent made has ids of its own, which nobody asks for.
+        let made = r#"{"id":"1","parts":[{"data":{"id":"planted-key"}}]}"#;
+        let hidden = r#"{"id":"1","parts":[{"data":{"id":"[hidden]"}}]}"#;
+        assert_eq!(answer(made), Ok(Bytes::from(hidden)));
+        assert_eq!(answer(r#"{ "id" : "1" }"#), Ok(Bytes::from(r#"{ "id" : "1" }"#)));
+
+        let message = Message::agent(vec![]).with_context("planted-key");
+        assert_eq!(it.message(message), Err(Repeated::Id("contextId".to_owned())));
     }
 }

@@ -1,19 +1,20 @@
 //! An agent's credentials, ready to use.
 
 use std::{
-    collections::HashMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use http::{HeaderName, header};
-use tokio::time::Instant;
 use url::Url;
 
+pub(super) use super::secrets::Role;
 use super::{
-    AuthError, Credential, Hidden, Method, Origin, Proof, Secret, SecretSource, Vault,
+    AuthError, Caller, Credential, Hidden, Method, Origin, Proof, Secret, SecretSource, Vault,
+    exchange::Exchanged,
     scheme::{Use, Wants},
+    secrets::Secrets,
+    shown::Shown,
     token::Tokens,
 };
 use crate::{
@@ -21,17 +22,13 @@ use crate::{
     v1::{AgentCard, ApiKeySecurityScheme, security_scheme::Scheme},
 };
 
-/// How long a secret is used before it is read again, so that one that was exchanged is noticed.
-const SECRETS_LAST: Duration = Duration::from_secs(5 * 60);
-
-/// How many of the secrets that were used are remembered, so that the agent's answers are searched for them.
-const MOST_USED: usize = 64;
-
 /// The credentials of one agent, its card, and where the credentials may go. Cheap to clone; clones
 /// share secrets that were read and tokens that were gotten.
 #[derive(Clone)]
 pub struct Keyring {
     pub(super) inner: Arc<Inner>,
+    /// On whose behalf the agent is called.
+    pub(super) caller: Caller,
 }
 
 pub(super) struct Inner {
@@ -44,38 +41,12 @@ pub(super) struct Inner {
     pub(super) vault: Vault,
     /// For each credential its tokens; the lock is what makes renewals go one at a time.
     pub(super) tokens: Vec<tokio::sync::Mutex<Option<Tokens>>>,
-    secrets: Mutex<HashMap<(usize, Role), (Secret, Instant)>>,
+    /// Tokens that were gotten for those of callers.
+    pub(super) exchanged: Exchanged,
+    pub(super) secrets: Secrets,
     certificate: Mutex<Option<([Secret; 3], Outbound)>>,
     /// Secrets that the agent, or its authorization server, was shown.
-    used: Mutex<Vec<Secret>>,
-}
-
-/// Which of a credential's secrets is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Role {
-    ApiKey,
-    Header,
-    Password,
-    Bearer,
-    ClientSecret,
-    Certificate,
-    CertificateKey,
-    Authorities,
-}
-
-impl Role {
-    fn words(self) -> &'static str {
-        match self {
-            Role::ApiKey => "API key",
-            Role::Header => "value of the header",
-            Role::Password => "password",
-            Role::Bearer => "bearer token",
-            Role::ClientSecret => "client secret",
-            Role::Certificate => "certificate",
-            Role::CertificateKey => "key of the certificate",
-            Role::Authorities => "certificates of the authorities",
-        }
-    }
+    pub(super) shown: Shown,
 }
 
 impl Keyring {
@@ -97,11 +68,27 @@ impl Keyring {
             origins,
             wants: card.map(Wants::of).unwrap_or_default(),
             vault,
-            secrets: Mutex::default(),
+            exchanged: Exchanged::default(),
+            secrets: Secrets::default(),
             certificate: Mutex::default(),
-            used: Mutex::default(),
+            shown: Shown::default(),
         };
-        Keyring { inner: Arc::new(inner) }
+        Keyring { inner: Arc::new(inner), caller: Caller::nobody() }
+    }
+
+    /// Calls the agent on behalf of somebody, whose token is exchanged where that is what was written down for it. A
+    /// keyring calls on behalf of nobody without this.
+    #[must_use]
+    pub fn on_behalf_of(self, caller: &Caller) -> Keyring {
+        Keyring { caller: caller.clone(), ..self }
+    }
+
+    /// Tells whether the agent cannot be called until its caller has come again: what is called for is a token in exchange
+    /// for the caller's, and that has ended, or was not kept.
+    #[must_use]
+    pub fn awaits_caller(&self) -> bool {
+        let Ok(uses) = self.inner.uses() else { return false };
+        self.caller.is_away() && uses.iter().any(|it| self.inner.lacks_token(it, &self.caller))
     }
 
     /// Tells whether there is nothing in it.
@@ -127,12 +114,18 @@ impl Keyring {
     /// # Errors
     /// An [`AuthError`]; in particular when the URL is not of an approved origin.
     pub async fn proof(&self, url: &Url) -> Result<Proof, AuthError> {
-        if self.is_empty() { Ok(Proof::default()) } else { self.inner.proof(url, None).await }
+        if self.is_empty() { Ok(Proof::default()) } else { self.proof_for(url, None).await }
     }
 
     /// Returns the secrets that the agent was shown so far.
     pub(crate) fn hidden(&self) -> Hidden {
-        self.inner.hidden()
+        Hidden::new(self.inner.shown.secrets().into_iter().chain(self.caller.shown()))
+    }
+
+    /// Says which secrets [`Keyring::hidden`] would return, as a number each for the agent's and the caller's: another one
+    /// when there are more.
+    pub(crate) fn hidden_since(&self) -> (u64, u64) {
+        (self.inner.shown.count(), self.caller.shown_count())
     }
 
     /// Makes another proof after one was refused: with secrets read again and tokens gotten anew.
@@ -148,9 +141,13 @@ impl Keyring {
         if self.is_empty() {
             return Ok(None);
         }
-        self.inner.secrets().clear();
-        let proof = self.inner.proof(url, Some(refused)).await?;
+        self.inner.secrets.clear();
+        let proof = self.proof_for(url, Some(refused)).await?;
         Ok((!proof.is_same(refused)).then_some(proof))
+    }
+
+    async fn proof_for(&self, url: &Url, refused: Option<&Proof>) -> Result<Proof, AuthError> {
+        self.inner.proof(url, (&self.caller, refused)).await
     }
 }
 
@@ -181,7 +178,7 @@ impl Inner {
     async fn proof(
         self: &Arc<Self>,
         url: &Url,
-        refused: Option<&Proof>,
+        how: (&Caller, Option<&Proof>),
     ) -> Result<Proof, AuthError> {
         if !self.is_approved(url) {
             return Err(AuthError::Origin {
@@ -192,7 +189,7 @@ impl Inner {
         }
         let mut proof = Proof::default();
         for used in self.uses()? {
-            self.add(&mut proof, &used, url, refused).await?;
+            self.add(&mut proof, &used, url, how).await?;
         }
         Ok(proof)
     }
@@ -202,7 +199,7 @@ impl Inner {
         let mut proof = Proof::default();
         for (index, credential) in self.credentials.iter().enumerate() {
             if matches!(credential.method, Method::Certificate { .. }) {
-                self.add(&mut proof, &Use::bare(index), url, None).await?;
+                self.add(&mut proof, &Use::bare(index), url, (&Caller::nobody(), None)).await?;
             }
         }
         Ok(proof)
@@ -217,7 +214,7 @@ impl Inner {
         proof: &mut Proof,
         used: &Use,
         url: &Url,
-        refused: Option<&Proof>,
+        (caller, refused): (&Caller, Option<&Proof>),
     ) -> Result<(), AuthError> {
         let index = used.index;
         match &self.credentials[index].method {
@@ -233,14 +230,20 @@ impl Inner {
             }
             Method::Basic { username, password } => {
                 let password = self.secret(index, Role::Password, password).await?;
-                self.note(&proof.add_basic(username, &password));
+                self.shown.note(&proof.add_basic(username, &password));
             }
             Method::Bearer(source) => {
                 let token = self.secret(index, Role::Bearer, source).await?;
                 self.add_header(proof, header::AUTHORIZATION.as_str(), "Bearer ", &token)?;
             }
-            Method::Oauth2(_) => {
-                let token = self.token(used, refused.and_then(|it| it.token_of(index))).await?;
+            Method::Oauth2(_) | Method::TokenExchange(_) => {
+                let refused = refused.and_then(|it| it.token_of(index));
+                let token = match &self.credentials[index].method {
+                    Method::TokenExchange(exchange) => {
+                        self.exchanged((used, exchange), caller, refused.as_ref()).await?
+                    }
+                    _ => self.token(used, refused).await?,
+                };
                 self.add_header(proof, header::AUTHORIZATION.as_str(), "Bearer ", &token)?;
                 proof.note_token(index, token);
             }
@@ -321,58 +324,5 @@ impl Inner {
         })?;
         *held = Some((read, outbound.clone()));
         Ok(outbound)
-    }
-
-    /// A secret, read where it is kept unless that was done just now.
-    pub(super) async fn secret(
-        &self,
-        index: usize,
-        role: Role,
-        source: &SecretSource,
-    ) -> Result<Secret, AuthError> {
-        let known = self.secrets().get(&(index, role)).cloned();
-        if let Some((secret, since)) = known
-            && since.elapsed() < SECRETS_LAST
-        {
-            return Ok(secret);
-        }
-        let secret = source.read().await.map_err(|why| AuthError::Secret {
-            agent: self.agent.clone(),
-            what: role.words(),
-            why,
-        })?;
-        if !matches!(role, Role::Certificate | Role::Authorities) {
-            self.note(&secret);
-        }
-        self.secrets().insert((index, role), (secret.clone(), Instant::now()));
-        Ok(secret)
-    }
-
-    /// Remembers a secret that is shown to others.
-    pub(super) fn note(&self, secret: &Secret) {
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        if !used.contains(secret) {
-            if used.len() == MOST_USED {
-                used.remove(0);
-            }
-            used.push(secret.clone());
-        }
-    }
-
-    pub(super) fn hidden(&self) -> Hidden {
-        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        Hidden::new(used.iter().cloned())
-    }
-
-    fn secrets(&self) -> std::sync::MutexGuard<'_, HashMap<(usize, Role), (Secret, Instant)>> {
-        self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Lets what was read be older than it is.
-    #[cfg(test)]
-    pub(super) fn age_secrets(&self, by: Duration) {
-        for (_, since) in self.secrets().values_mut() {
-            *since = since.checked_sub(by).expect("the clock has run for so long");
-        }
     }
 }

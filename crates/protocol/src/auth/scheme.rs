@@ -176,6 +176,7 @@ fn one_that_knows_its_place(credentials: &[Credential]) -> Option<Use> {
     let knows = |credential: &Credential| match &credential.method {
         Method::Basic { .. } | Method::Bearer(_) => true,
         Method::Oauth2(client) => client.issuer.is_some(),
+        Method::TokenExchange(_) => true,
         Method::ApiKey(_) | Method::Header { .. } | Method::Certificate { .. } => false,
     };
     credentials.iter().position(knows).map(Use::bare)
@@ -190,10 +191,13 @@ fn fits(credential: &Credential, name: &str, scheme: &Scheme) -> bool {
     match (&credential.method, scheme) {
         // Somebody who names the scheme knows what its header is.
         (Method::Header { .. }, _) => credential.scheme.is_some(),
+        (Method::TokenExchange(_), Scheme::HttpAuthSecurityScheme(http)) => {
+            is(&http.scheme, "bearer")
+        }
         (Method::ApiKey(_), Scheme::ApiKeySecurityScheme(_))
         | (Method::Certificate { .. }, Scheme::MtlsSecurityScheme(_))
         | (
-            Method::Bearer(_),
+            Method::Bearer(_) | Method::TokenExchange(_),
             Scheme::Oauth2SecurityScheme(_) | Scheme::OpenIdConnectSecurityScheme(_),
         ) => true,
         (Method::Basic { .. }, Scheme::HttpAuthSecurityScheme(http)) => is(&http.scheme, "basic"),

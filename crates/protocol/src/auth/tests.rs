@@ -2,6 +2,7 @@
 
 mod binding;
 mod certificate;
+mod exchange;
 mod issuer;
 mod login;
 mod origins;

@@ -41,8 +41,17 @@ struct Kept {
 }
 
 impl Tokens {
-    fn is_fresh(&self) -> bool {
+    pub(super) fn is_fresh(&self) -> bool {
         self.renew_at.is_none_or(|at| Timestamp::now() < at)
+    }
+
+    pub(super) fn access(&self) -> &Secret {
+        &self.access
+    }
+
+    /// The access token alone, which a server that does not say when it ends lets end at that moment.
+    pub(super) fn until_at_most(self, end: Option<Timestamp>) -> Tokens {
+        Tokens { renew_at: self.renew_at.or(end), refresh: None, ..self }
     }
 
     /// Reads what a vault kept; nothing when it is damaged, which a new login mends.
@@ -67,7 +76,7 @@ impl Tokens {
 
 impl Answer {
     /// Turns it into tokens; a server that sends no new refresh token means the old one to stay.
-    fn into_tokens(self, old: Option<Secret>) -> Result<Tokens, String> {
+    pub(super) fn into_tokens(self, old: Option<Secret>) -> Result<Tokens, String> {
         let kind = self.token_type.as_deref().unwrap_or("Bearer");
         if !kind.eq_ignore_ascii_case("bearer") {
             return Err(format!("the token is of the type {kind}, and only Bearer is spoken here"));
@@ -111,7 +120,7 @@ impl Inner {
         let task = tokio::spawn(async move { inner.fresh_token(&used, refused.as_ref()).await });
         let token =
             task.await.map_err(|error| self.unusable(&format!("internal error: {error}")))??;
-        self.note(&token);
+        self.shown.note(&token);
         Ok(token)
     }
 
@@ -149,7 +158,7 @@ impl Inner {
         old: Option<Secret>,
     ) -> Result<Tokens, AuthError> {
         if let Some(token) = old {
-            self.note(&token);
+            self.shown.note(&token);
             let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose())];
             match self.ask((used, client), endpoints, &endpoints.refresh, &form).await {
                 Err(AuthError::Refused { code, .. }) if code == "invalid_grant" => {}
@@ -189,6 +198,7 @@ impl Inner {
     pub(super) fn client(&self, used: &Use) -> &OAuthClient {
         match &self.credentials[used.index].method {
             Method::Oauth2(client) => client,
+            Method::TokenExchange(exchange) => &exchange.client,
             _ => unreachable!("tokens are asked for uses of clients alone"),
         }
     }

@@ -1,8 +1,10 @@
 //! What calls carry so that the agent lets them in, and what its refusal means.
 
+use std::sync::{Arc, PoisonError};
+
 use ::http::header;
 
-use super::{ClientError, Delivery, FailureClass, call::Call};
+use super::{ClientError, Delivery, FailureClass, Inner, call::Call};
 use crate::auth::{AuthError, Hidden, Keyring, Proof};
 
 impl Call {
@@ -26,13 +28,19 @@ impl Call {
         ClientError::without_proof(self.operation, self.url(), error)
     }
 
-    /// The secrets that the call may have shown.
-    pub(super) fn hidden(&self) -> Hidden {
+    /// The secrets that the call may have shown: put together once, and again when there are others.
+    pub(super) fn hidden(&self) -> Arc<Hidden> {
         let client = &self.client;
-        let hidden = client.keyring.as_ref().map(Keyring::hidden).unwrap_or_default();
-        let authorization =
-            client.authorization.iter().map(|value| (header::AUTHORIZATION, value.clone()));
-        hidden.with_headers(&client.headers).with_headers(&authorization.collect())
+        let since = client.keyring.as_ref().map(Keyring::hidden_since).unwrap_or_default();
+        let mut known = client.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some((of, hidden)) if *of == since => Arc::clone(hidden),
+            _ => {
+                let hidden = Arc::new(client.all_hidden());
+                *known = Some((since, Arc::clone(&hidden)));
+                hidden
+            }
+        }
     }
 
     /// A failure without what the agent repeats of the call's secrets.
@@ -57,5 +65,14 @@ impl Call {
             }
             _ => error,
         }
+    }
+}
+
+impl Inner {
+    fn all_hidden(&self) -> Hidden {
+        let hidden = self.keyring.as_ref().map(Keyring::hidden).unwrap_or_default();
+        let authorization =
+            self.authorization.iter().map(|value| (header::AUTHORIZATION, value.clone()));
+        hidden.with_headers(&self.headers).with_headers(&authorization.collect())
     }
 }

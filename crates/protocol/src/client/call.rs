@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::{ClientError, ClientStream, Inner, checks::StreamCheck, events, grpc};
 use crate::{
-    card::Binding, dialect::Dialect, operation::Operation, outbound::OutboundError,
+    auth::Repeated, card::Binding, dialect::Dialect, operation::Operation, outbound::OutboundError,
     request::Request, v1::StreamResponse,
 };
 
@@ -45,7 +45,7 @@ impl Call {
             match self.client.interface.binding {
                 Binding::Grpc => {
                     let answer = grpc::unary(self, request).await?;
-                    self.hidden().message(answer).ok_or_else(|| self.repeated())
+                    self.hidden().message(answer).map_err(|it| self.repeated(&it))
                 }
                 Binding::JsonRpc | Binding::HttpJson => call.unary_json(request).await,
             }
@@ -107,8 +107,13 @@ impl Call {
     }
 
     /// An answer in which the agent repeats a secret where it cannot be taken out.
-    pub(super) fn repeated(&self) -> ClientError {
-        self.invalid("it repeats a credential of this call")
+    pub(super) fn repeated(&self, repeated: &Repeated) -> ClientError {
+        self.invalid(&match repeated {
+            Repeated::Bytes => "it repeats a credential of this call".to_owned(),
+            Repeated::Id(id) => format!(
+                "it repeats a credential of this call in `{id}`, and what it means by that could neither be kept nor asked for"
+            ),
+        })
     }
 
     /// The answer is of another binding than the call.

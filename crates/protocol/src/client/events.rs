@@ -109,14 +109,16 @@ impl Events {
         let (call, silence) = (&self.call, self.silence);
         let event = match &mut self.source {
             Source::Sse(sse) => match sse.data(call, silence).await? {
-                Some(data) => Some(call.read_event(&call.hidden().body(data))?),
+                Some(data) => {
+                    let data = call.hidden().answer(data).map_err(|it| call.repeated(&it))?;
+                    Some(call.read_event(&data)?)
+                }
                 None => None,
             },
             Source::Grpc(events) => {
                 let event = alive(call, silence, grpc::next(call, events)).await??;
-                let hidden =
-                    event.map(|event| call.hidden().message(event).ok_or_else(|| call.repeated()));
-                hidden.transpose()?
+                let hidden = event.map(|event| call.hidden().message(event));
+                hidden.transpose().map_err(|it| call.repeated(&it))?
             }
         };
         self.silence = call.client.limits.stream_idle;

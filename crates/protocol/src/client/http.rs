@@ -174,7 +174,7 @@ impl Call {
             let target = self.hidden().body(Bytes::copy_from_slice(target.as_bytes()));
             return Err(ClientError::moved(operation, url, status, &excerpt(&target)));
         }
-        let body = self.body(response).await?;
+        let body = self.hidden().body(self.received(response).await?);
         let said = match self.client.interface.binding {
             Binding::HttpJson => rest::failure(self, status, &body, retry_after),
             Binding::JsonRpc | Binding::Grpc => jsonrpc::failure(self, status, &body, retry_after),
@@ -185,10 +185,14 @@ impl Call {
     }
 
     async fn body(&self, response: Response) -> Result<Bytes, ClientError> {
+        let body = self.received(response).await?;
+        self.hidden().answer(body).map_err(|it| self.repeated(&it))
+    }
+
+    async fn received(&self, response: Response) -> Result<Bytes, ClientError> {
         let read =
             read_capped(&self.client.url, response, self.client.limits.max_response_bytes).await;
-        let body = read.map_err(|error| self.transport(&error))?;
-        Ok(self.hidden().body(body))
+        read.map_err(|error| self.transport(&error))
     }
 
     fn read<T: DeserializeOwned>(&self, body: &[u8], content_type: &str) -> Result<T, ClientError> {

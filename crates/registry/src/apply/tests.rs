@@ -157,9 +157,11 @@ fn every_detail_that_changes_is_named() {
     let mut other = wanted("a");
     other.details = Some(Details {
         tags: vec!["t".into()],
+        category: Some("k".into()),
         aliases: vec!["b".into()],
         owner: Some("o".into()),
         notes: Some("n".into()),
+        notes_review_by: Some(jiff::civil::date(2027, 6, 30)),
         priority: 1,
         credentials: vec![Credential::bearer(SecretSource::Env("TOKEN".into()))],
         origins: vec!["https://api.example".parse().unwrap()],
@@ -167,7 +169,8 @@ fn every_detail_that_changes_is_named() {
         public: true,
     });
     other.url = "https://moved.example/card".into();
-    let what = "url tags aliases owner notes priority credentials origins probe_message public";
+    let what = "url tags category aliases owner notes notes_review_by priority credentials origins \
+                probe_message public";
     let what: Vec<String> = what.split(' ').map(str::to_owned).collect();
     let outcomes = directory.apply(Some("c"), false, &[other.clone()], &[]);
     assert_eq!(outcomes, [outcome("a", Outcome::Changed(what))]);

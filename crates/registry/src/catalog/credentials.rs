@@ -3,12 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use document::{Diagnostic, Entry as Field, Node, Value};
-use protocol::auth::{Credential, Flow, Issuer, Method, OAuthClient, Origin, SecretSource};
+use protocol::auth::{
+    Credential, Flow, Issuer, Method, OAuthClient, Origin, SecretSource, TokenExchange,
+};
+use url::Url;
 
 use super::Reader;
 use crate::brought::folder_of;
 
-const METHODS: [&str; 6] = ["api_key", "header", "basic", "bearer", "oauth2", "certificate"];
+const METHODS: [&str; 7] =
+    ["api_key", "header", "basic", "bearer", "oauth2", "token_exchange", "certificate"];
 const SOURCES: &str =
     "write where it is kept: `{env: NAME}`, `{file: PATH}` or `{command: [PROGRAM, ARGUMENT]}`";
 
@@ -116,13 +120,59 @@ impl Reader<'_> {
                 let authorities = self.secret_of(of, "authorities");
                 Method::Certificate { certificate: certificate?, key: key?, authorities }
             }
-            _ => Method::Oauth2(self.client(field)?),
+            "token_exchange" => Method::TokenExchange(self.exchange(field)?),
+            _ => {
+                let known = ["client_id", "client_secret", "scopes", "issuer", "flow"];
+                let of = self.members(field, &known, &known[..1])?;
+                Method::Oauth2(self.client(of)?)
+            }
         })
     }
 
-    fn client(&mut self, field: &Field) -> Option<OAuthClient> {
-        let known = ["client_id", "client_secret", "scopes", "issuer", "flow"];
+    /// What a caller's token is exchanged for has to be for somebody: one for anybody would be worth as much as the caller's.
+    fn exchange(&mut self, field: &Field) -> Option<TokenExchange> {
+        let known = [
+            "client_id",
+            "client_secret",
+            "scopes",
+            "issuer",
+            "token_endpoint",
+            "audience",
+            "resource",
+        ];
         let of = self.members(field, &known, &known[..1])?;
+        let client = self.client(of);
+        let token_endpoint = member(of, "token_endpoint").and_then(|field| self.issuer(field));
+        let audience = member(of, "audience").map(|field| self.texts(field)).unwrap_or_default();
+        let resource = member(of, "resource").map(|field| self.uris(field)).unwrap_or_default();
+        let lacks = |keys: [&str; 2]| keys.iter().all(|key| member(of, key).is_none());
+        for (keys, what) in [
+            (["issuer", "token_endpoint"], "does not say where tokens are exchanged"),
+            (["audience", "resource"], "does not say for whom the token is"),
+        ] {
+            if lacks(keys) {
+                let problem = format!("`{}` {what}", field.key);
+                self.problems.push(
+                    Diagnostic::error("catalog::missing-key", problem)
+                        .at(field.key_span, "")
+                        .help(format!("give it `{}` or `{}`", keys[0], keys[1])),
+                );
+            }
+        }
+        Some(TokenExchange { client: client?, token_endpoint, audience, resource })
+    }
+
+    fn uris(&mut self, field: &Field) -> Vec<String> {
+        let texts = self.texts(field);
+        for text in texts.iter().filter(|text| Url::parse(text).is_err()) {
+            let problem =
+                format!("`{text}` is no whole URI; write it as in `https://api.example.com/`");
+            self.bad_value("catalog::resource", &problem, field);
+        }
+        texts
+    }
+
+    fn client(&mut self, of: &[Field]) -> Option<OAuthClient> {
         let client_id = self.string(of, "client_id");
         let client_secret = self.secret_of(of, "client_secret");
         let scopes = member(of, "scopes").map(|field| self.texts(field)).unwrap_or_default();

@@ -17,7 +17,7 @@ fn refusal(text: &str) -> String {
 #[test]
 fn every_key_of_a_catalog_is_read() {
     let entries = entries(
-        "agents:\n- name: flights\n  url: https://flights.example\n  tags: [air, travel]\n  aliases: [planes]\n  owner: ada\n  notes: Good.\n  priority: -3\n  probe_message: Here?\n  public: true\n- card: cards/hotel.json\n  probe_message: false\n  tags: single\n- card: {name: Spa}\n",
+        "agents:\n- name: flights\n  url: https://flights.example\n  tags: [air, travel]\n  category: trips\n  aliases: [planes]\n  owner: ada\n  notes: Good.\n  notes_review_by: 2027-06-30\n  priority: -3\n  probe_message: Here?\n  public: true\n- card: cards/hotel.json\n  probe_message: false\n  tags: single\n- card: {name: Spa}\n",
     );
     assert_eq!(entries[0].name.as_deref(), Some("flights"));
     assert_eq!(entries[0].card, CardAt::Url("https://flights.example".into()));
@@ -25,9 +25,11 @@ fn every_key_of_a_catalog_is_read() {
         entries[0].details,
         Details {
             tags: vec!["air".into(), "travel".into()],
+            category: Some("trips".into()),
             aliases: vec!["planes".into()],
             owner: Some("ada".into()),
             notes: Some("Good.".into()),
+            notes_review_by: Some(jiff::civil::date(2027, 6, 30)),
             priority: -3,
             probe_message: Some("Here?".into()),
             public: true,
@@ -43,6 +45,10 @@ fn every_key_of_a_catalog_is_read() {
     assert!(!entries[2].details.public);
     let wrong = refusal("agents: [{card: {name: a}, public: maybe}]");
     assert!(wrong.contains("`public` has to be `true` or `false`"), "{wrong}");
+    for day in ["tomorrow", "2027-02-30", "[]"] {
+        let wrong = refusal(&format!("agents: [{{card: {{name: a}}, notes_review_by: {day}}}]"));
+        assert!(wrong.contains("a day, as in 2027-06-30"), "{wrong}");
+    }
     for message in ["true", "' '", "7", "[a]"] {
         let wrong = refusal(&format!("agents: [{{card: {{name: a}}, probe_message: {message}}}]"));
         assert!(wrong.contains("the text of a Message, or false"), "{wrong}");
@@ -212,7 +218,7 @@ fn everything_wrong_with_credentials_is_said_without_showing_a_secret() {
     catalog::plain-secret: `bearer` does not say where its secret is kept (catalog.yaml:6:5); a secret does not stand in the catalog itself; write where it is kept: `{env: NAME}`, `{file: PATH}` or `{command: [PROGRAM, ARGUMENT]}`
     catalog::plain-secret: `api_key` does not say where its secret is kept (catalog.yaml:7:5); a secret does not stand in the catalog itself; write where it is kept: `{env: NAME}`, `{file: PATH}` or `{command: [PROGRAM, ARGUMENT]}`
     catalog::unknown-key: a credential has no key `api-key` (catalog.yaml:8:5); did you mean `api_key`?
-    catalog::no-method: the credential does not say what it is (catalog.yaml:8:5); give it one of api_key, header, basic, bearer, oauth2, certificate
+    catalog::no-method: the credential does not say what it is (catalog.yaml:8:5); give it one of api_key, header, basic, bearer, oauth2, token_exchange, certificate
     catalog::two-methods: a credential is one thing (catalog.yaml:9:30); make each an item of the list
     catalog::unknown-key: `basic` has no key `pasword` (catalog.yaml:10:28); did you mean `password`?
     catalog::missing-key: `basic` lacks password (catalog.yaml:10:5); 
@@ -222,7 +228,7 @@ fn everything_wrong_with_credentials_is_said_without_showing_a_secret() {
     catalog::flow: `implicit` is no flow; there are client_credentials, device_code, authorization_code (catalog.yaml:12:60); 
     catalog::plain-secret: `bearer` does not say where its secret is kept (catalog.yaml:13:5); a secret does not stand in the catalog itself; write where it is kept: `{env: NAME}`, `{file: PATH}` or `{command: [PROGRAM, ARGUMENT]}`
     catalog::wrong-type: `command` has to be a list: the program, then its arguments (catalog.yaml:14:23); 
-    catalog::no-method: the credential does not say what it is (catalog.yaml:15:5); give it one of api_key, header, basic, bearer, oauth2, certificate
+    catalog::no-method: the credential does not say what it is (catalog.yaml:15:5); give it one of api_key, header, basic, bearer, oauth2, token_exchange, certificate
     catalog::wrong-type: `credentials` has to be a list of credentials (catalog.yaml:17:16);
     ");
 }

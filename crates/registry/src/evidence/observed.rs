@@ -1,12 +1,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use document::Severity;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use store::{AccountId, Expect, Row, Table, Tags, Write};
 
 use super::{Grounds, Tier};
-use crate::{CardDigest, RegistryError};
+use crate::{CardDigest, Finding, RegistryError};
 
 /// Where the results of probes are kept, a row for each agent.
 pub(crate) const EVIDENCE: Table = Table::new("agent_evidence");
@@ -43,6 +44,24 @@ pub struct Probed {
     pub unmeasured: Option<String>,
 }
 
+impl Probed {
+    /// What the card declares and the agent does not do: findings about the card.
+    pub(crate) fn findings(&self) -> impl Iterator<Item = Finding> {
+        let day = self.at.strftime("%Y-%m-%d");
+        self.shortfalls.iter().filter(|it| !it.is_silent).filter_map(move |shortfall| {
+            Some(Finding {
+                code: "card::missing-capability".into(),
+                severity: Severity::Error,
+                pointer: shortfall.declared.clone()?,
+                message: format!("is declared, and a probe of {day} did not find it: {shortfall}"),
+                help: "the agent's author has to take it out of the card, or mend the agent"
+                    .to_owned(),
+                place: None,
+            })
+        })
+    }
+}
+
 /// One thing a probe expected and did not find.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Shortfall {
@@ -52,12 +71,20 @@ pub struct Shortfall {
     pub why: String,
     /// Whether nothing came: it may be better at another time.
     pub is_silent: bool,
+    /// Where the card declares what was not found, as a JSON pointer; absent for what no card has to declare.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<String>,
 }
 
 impl Shortfall {
     /// What was looked at and what came instead, which may be the agent's own words.
     pub(crate) fn new(what: &str, why: &str, is_silent: bool) -> Self {
-        Self { what: tame(what), why: tame(why), is_silent }
+        Self { what: tame(what), why: tame(why), is_silent, declared: None }
+    }
+
+    /// The same, of something that the card declares at this place.
+    pub(crate) fn declared_at(self, pointer: Option<&str>) -> Self {
+        Self { declared: pointer.map(str::to_owned), ..self }
     }
 }
 

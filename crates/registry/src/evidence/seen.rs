@@ -36,12 +36,36 @@ pub struct Seen {
     /// How it did at each skill in our runs.
     #[serde(skip)]
     pub services: Vec<Service>,
+    /// The same of each tier, least first; none when nothing counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<Rung>,
     /// Why the newest look measured nothing, for a reason on this side; it takes nothing from the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmeasured: Option<String>,
     /// When something of this may be different without another look.
     #[serde(skip)]
     pub(crate) holds_until: Timestamp,
+}
+
+/// Whether an agent has a tier, by what was seen of it last.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Rung {
+    /// The tier.
+    pub tier: Tier,
+    /// Whether it has it.
+    pub is_held: bool,
+    /// Since when that is so.
+    pub since: Timestamp,
+    /// Why it does not, or what proves that it does; empty where there is nothing to say.
+    pub why: String,
+}
+
+impl fmt::Display for Rung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held = if self.is_held { "since" } else { "not, since" };
+        write!(f, "{} {held} {}", self.tier, self.since.strftime("%Y-%m-%d %H:%M:%SZ"))?;
+        if self.why.is_empty() { Ok(()) } else { write!(f, ": {}", self.why) }
+    }
 }
 
 /// How an agent did at one skill in our runs, as far as that is kept.
@@ -61,7 +85,10 @@ impl Seen {
     /// What other accounts see of it: not why, which tells of runs.
     #[must_use]
     pub fn for_others(&self) -> Self {
-        Self { why: String::new(), services: Vec::new(), unmeasured: None, ..self.clone() }
+        let without_why = |rung: &Rung| Rung { why: String::new(), ..rung.clone() };
+        let tiers = self.tiers.iter().map(without_why).collect();
+        let why = String::new();
+        Self { why, tiers, services: Vec::new(), unmeasured: None, ..self.clone() }
     }
 
     /// How it stands, in a word for tables: the tier, with a mark when it is stale.
@@ -104,6 +131,7 @@ impl Seen {
             at,
             fresh_until: at,
             is_stale: false,
+            tiers: Vec::new(),
             unmeasured: None,
             services: Vec::new(),
             holds_until: Timestamp::MAX,
@@ -209,7 +237,11 @@ struct Tale<'a> {
     failed: Option<&'a Work>,
     failures: usize,
     standing: Option<Standing>,
+    held: Held,
 }
+
+/// Whether each tier is held, and since when.
+type Held = [Option<(bool, Timestamp)>; Tier::ALL.len()];
 
 /// A tier, and since when.
 struct Standing {
@@ -236,6 +268,12 @@ impl<'a> Tale<'a> {
     }
 
     fn stand(&mut self, tier: Option<Tier>, at: Timestamp) {
+        for (each, held) in Tier::ALL.into_iter().zip(&mut self.held) {
+            let is_held = tier >= Some(each);
+            if held.is_none_or(|(was_held, _)| was_held != is_held) {
+                *held = Some((is_held, at));
+            }
+        }
         match &self.standing {
             Some(standing) if standing.tier == tier => {}
             Some(Standing { tier: was, .. }) => {
@@ -304,6 +342,7 @@ impl<'a> Tale<'a> {
         if is_first && self.probe.is_some_and(|probe| probe.tier == last) {
             since = since.min(probes_since);
         }
+        let tiers = rungs(self.held, last, &why, is_first.then_some(since));
         let is_stale = last.is_some() && now >= fresh_until;
         let fresh = (!is_stale && last.is_some()).then_some(fresh_until);
         let holds_until = fresh.into_iter().chain(counts_until).min().unwrap_or(Timestamp::MAX);
@@ -318,11 +357,24 @@ impl<'a> Tale<'a> {
             at,
             fresh_until,
             is_stale,
+            tiers,
             services: Vec::new(),
             unmeasured,
             holds_until,
         })
     }
+}
+
+/// Each tier by itself. What keeps an agent from one keeps it from all above. `always` is since when it has had the same
+/// tier, when it never had another.
+fn rungs(held: Held, last: Option<Tier>, why: &str, always: Option<Timestamp>) -> Vec<Rung> {
+    let rung = |(tier, held): (Tier, Option<(bool, Timestamp)>)| {
+        let (is_held, since) = held?;
+        let is_told = !is_held || (tier == Tier::Proven && last == Some(tier));
+        let why = if is_told { why.to_owned() } else { String::new() };
+        Some(Rung { tier, is_held, since: always.map_or(since, |it| it.min(since)), why })
+    };
+    Tier::ALL.into_iter().zip(held).filter_map(rung).collect()
 }
 
 fn completed(done: &Work) -> String {

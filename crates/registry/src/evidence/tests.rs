@@ -33,7 +33,7 @@ fn probed(second: i64, tier: Option<Tier>) -> Probed {
     };
     let shortfalls: Vec<_> = why
         .into_iter()
-        .map(|(what, why, is_silent)| Shortfall { what: what.into(), why: why.into(), is_silent })
+        .map(|(what, why, is_silent)| Shortfall::new(what, why, is_silent))
         .collect();
     let is_silent = tier.is_none();
     let fresh_until = at(second + 100);
@@ -125,6 +125,31 @@ fn a_demotion_has_its_date_and_its_reason() {
     assert_snapshot!(seen(&looks, 21), @"none since 2027-01-15 08:00:10Z (was proven), looked at 2027-01-15 08:00:20Z: its card: nobody is there");
     let looks = [Probe(1, Some(Conformant)), Probe(10, Some(Valid))];
     assert_snapshot!(seen(&looks, 21), @"valid since 2027-01-15 08:00:10Z (was conformant), looked at 2027-01-15 08:00:10Z: GetTask of an unknown id: it answered nonsense");
+}
+
+#[test]
+fn every_tier_has_its_date_and_its_reason() {
+    let rungs = |looks: &[It], second| -> String {
+        let tiers = seen(looks, second).tiers;
+        tiers.iter().map(|rung| format!("{rung}\n")).collect()
+    };
+    let looks =
+        [Probe(1, Some(Conformant)), Done(2), Probe(10, Some(Valid)), Probe(20, Some(Valid))];
+    assert_snapshot!(rungs(&looks, 21), @r"
+    reachable since 2027-01-15 08:00:01Z
+    valid since 2027-01-15 08:00:01Z
+    conformant not, since 2027-01-15 08:00:10Z: GetTask of an unknown id: it answered nonsense
+    proven not, since 2027-01-15 08:00:10Z: GetTask of an unknown id: it answered nonsense
+    ");
+    let looks = [Probe(1, None), Probe(5, Some(Conformant)), Done(7)];
+    assert_snapshot!(rungs(&looks, 9), @r"
+    reachable since 2027-01-15 08:00:05Z
+    valid since 2027-01-15 08:00:05Z
+    conformant since 2027-01-15 08:00:05Z
+    proven since 2027-01-15 08:00:07Z: completed step `s` of run r
+    ");
+    let told = seen(&looks, 9).for_others().tiers;
+    assert!(told.len() == 4 && told.iter().all(|rung| rung.why.is_empty()), "{told:?}");
 }
 
 #[test]

@@ -126,6 +126,7 @@ fn values(agent: &Agent) -> BTreeSet<(Facet, String)> {
         }
     };
     agent.tags.iter().for_each(|tag| add(Facet::Tag, tag));
+    agent.category.iter().for_each(|category| add(Facet::Category, category));
     for skill in &card.skills {
         skill.tags.iter().for_each(|tag| add(Facet::Tag, tag));
         add(Facet::Skill, &skill.id);

@@ -371,7 +371,7 @@ fn texts(agent: &Agent) -> impl Iterator<Item = (Field, &str)> {
         .map(|text| (Field::Name, text))
         .chain(about.map(|text| (Field::Description, text)))
         .chain(skills)
-        .chain(agent.tags.iter().map(|text| (Field::Tag, text)))
+        .chain(agent.tags.iter().chain(&agent.category).map(|text| (Field::Tag, text)))
         .chain(agent.notes.iter().chain(&agent.owner).map(|text| (Field::Notes, text)))
         .map(|(field, text)| (field, text.as_str()))
 }

@@ -59,12 +59,14 @@ fn every_facet_filters_and_is_counted() {
             "skills": [{ "id": "Odd_One", "name": "", "description": "", "tags": ["Rare"] }]
         }),
     );
+    odd.category = Some("Curious".into());
     odd.curation = Curation::Suspended;
     odd.signed = Signed::Trusted;
     odd.tier = Some(Tier::Conformant);
     let index = index([skilled("even", "even_one", &["common"]), odd]);
     let cases = [
         (Facet::Tag, "RARE", "rare"),
+        (Facet::Category, "curious", "curious"),
         (Facet::Skill, "Odd_One", "Odd_One"),
         (Facet::Provider, "acme", "acme"),
         (Facet::InputMode, "text/plain", "text/plain"),
@@ -126,7 +128,7 @@ fn synonyms_of_tags_find_each_other_as_filters_and_as_words() {
     let index = Index::with_synonyms(travel().into_iter().map(Arc::new), synonyms);
     assert_eq!(names(&index.find(&having(Facet::Tag, "FLIGHTS"))), ["flights", "planes"]);
     assert_eq!(names(&index.find(&having(Facet::Tag, "air-travel"))), ["flights", "planes"]);
-    assert_eq!(index.by_tag("flights").len(), 2);
+    assert_eq!(index.with(Facet::Tag, &["flights"]).len(), 2);
     let found = index.find(&text("flights, please"));
     assert_eq!(names(&found), ["flights", "planes"]);
     let why = &found.hits[1].matches[0];

@@ -50,18 +50,18 @@ fn an_alias_never_hides_an_agent_of_that_name() {
 #[test]
 fn agents_are_found_by_tags_of_card_and_curator_in_the_order_of_names() {
     let index = travel();
-    assert_eq!(names(index.by_tag("BOOKING")), ["flights", "hotels", "spa"]);
-    assert_eq!(names(index.by_tag("hotels")), ["hotels", "spa"]);
-    assert_eq!(names(index.by_tags(["booking", "Hotels"])), ["hotels", "spa"]);
-    assert_eq!(names(index.by_tags(["booking", "none"])), [""; 0]);
-    assert_eq!(names(index.by_tags([])), ["flights", "hotels", "spa"]);
+    assert_eq!(names(index.with(Facet::Tag, &["BOOKING"])), ["flights", "hotels", "spa"]);
+    assert_eq!(names(index.with(Facet::Tag, &["hotels"])), ["hotels", "spa"]);
+    assert_eq!(names(index.with(Facet::Tag, &["booking", "Hotels"])), ["hotels", "spa"]);
+    assert_eq!(names(index.with(Facet::Tag, &["booking", "none"])), [""; 0]);
+    assert_eq!(names(index.with(Facet::Tag, &[])), ["flights", "hotels", "spa"]);
 }
 
 #[test]
 fn agents_are_found_by_skill_and_by_url() {
     let index = travel();
-    assert_eq!(names(index.by_skill("book_spa")), ["spa"]);
-    assert_eq!(names(index.by_skill("Book_Spa")), [""; 0]);
+    assert_eq!(names(index.with(Facet::Skill, &["book_spa"])), ["spa"]);
+    assert_eq!(names(index.with(Facet::Skill, &["Book_Spa"])), [""; 0]);
     assert_eq!(index.by_url("https://spa.example/card").unwrap().name, "spa");
 }
 
@@ -71,7 +71,7 @@ fn of_two_agents_with_one_name_the_later_counts() {
     later.priority = 7;
     let index = Index::new([agent("hotels", "first", &[]), later].map(Arc::new));
     assert_eq!((index.len(), index.by_name("hotels").unwrap().priority), (1, 7));
-    assert_eq!(index.by_skill("first").len(), 0);
+    assert_eq!(index.with(Facet::Skill, &["first"]).len(), 0);
 }
 
 #[test]
@@ -81,7 +81,10 @@ fn the_order_in_which_agents_come_changes_nothing() {
     agents.reverse();
     let backward = Index::new(agents);
     assert_eq!(names(forward.iter()), names(backward.iter()));
-    assert_eq!(names(forward.by_tag("booking")), names(backward.by_tag("booking")));
+    assert_eq!(
+        names(forward.with(Facet::Tag, &["booking"])),
+        names(backward.with(Facet::Tag, &["booking"]))
+    );
 }
 
 #[test]
@@ -112,6 +115,7 @@ fn every_field_is_searched() {
     agent.tags = vec!["eleven".into()];
     agent.owner = Some("twelve".into());
     agent.notes = Some("thirteen".into());
+    agent.category = Some("fourteen".into());
     let index = Index::new([Arc::new(agent)]);
     let fields = [
         ("one", Field::Name),
@@ -127,6 +131,7 @@ fn every_field_is_searched() {
         ("eleven", Field::Tag),
         ("twelve", Field::Notes),
         ("thirteen", Field::Notes),
+        ("fourteen", Field::Tag),
     ];
     for (word, field) in fields {
         let hits = index.search(word);
@@ -150,9 +155,9 @@ fn a_large_directory_is_not_searched_through_for_a_selector() {
     let index = Index::new(agents);
     let started = Instant::now();
     for n in 0..2_000 {
-        let found = index.by_tags([format!("tag-{}", n % 1000).as_str(), "common"]);
+        let found = index.with(Facet::Tag, &[format!("tag-{}", n % 1000).as_str(), "common"]);
         assert_eq!(found.len(), 20);
-        assert_eq!(index.by_skill(&format!("skill_{n}")).len(), 1);
+        assert_eq!(index.with(Facet::Skill, &[&format!("skill_{n}")]).len(), 1);
     }
     // A scan of 20,000 agents for each of the 4,000 questions would take minutes here.
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());

@@ -114,6 +114,13 @@ async fn each_wrong_answer_is_told_apart() {
         assert!(short.what.starts_with(what), "{what}: {found:?}");
         assert!(!short.is_silent && others.len() <= 1, "{what}: {found:?}");
         assert!(short.what.ends_with("over JSONRPC 1.0"), "{found:?}");
+        let place = match what {
+            "streaming" => Some("/capabilities/streaming"),
+            "push notifications" => Some("/capabilities/pushNotifications"),
+            "the extended card" => Some("/capabilities/extendedAgentCard"),
+            _ => None,
+        };
+        assert_eq!(short.declared.as_deref(), place, "{found:?}");
     }
 }
 

@@ -255,7 +255,11 @@ impl Rounds {
             of_host.running += 1;
             self.settle(&host);
             self.agents.insert(whose.clone(), State::UnderWay);
-            let probe = async move { prober.probe(&name).await };
+            let (budget, at) = (prober.budget.clone(), host.clone());
+            let probe = async move {
+                let _turn = budget.turn(&at).await;
+                prober.probe(&name).await
+            };
             let place = Place { whose, host, began: Instant::now() };
             self.places.insert(self.running.spawn(probe).id(), place);
         }

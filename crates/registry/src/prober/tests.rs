@@ -239,6 +239,47 @@ async fn an_agent_of_a_file_is_gone_when_nobody_answers() {
     assert!(seen.why.contains("cannot be reached"), "{seen}");
 }
 
+/// An agent whose interface is never there, and whose card is not either once that was asked, if it stops then.
+async fn falling_silent(does_stop: bool) -> String {
+    use axum::{http::StatusCode, response::IntoResponse as _};
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (asked, of_card) = (Arc::new(AtomicBool::new(false)), card("w", &url));
+    let seen = Arc::clone(&asked);
+    let show = async move || match seen.load(SeqCst) && does_stop {
+        true => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        false => axum::Json(of_card).into_response(),
+    };
+    let answer = async move || {
+        asked.store(true, SeqCst);
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let methods = axum::routing::get(show).post(answer);
+    let router = axum::Router::new().route("/", methods);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    url
+}
+
+#[tokio::test]
+async fn an_agent_that_stops_while_it_is_probed_is_gone_and_not_one_that_has_its_card() {
+    for (does_stop, tier, what) in
+        [(true, None, "its card"), (false, Some(Tier::Valid), "GetTask of an unknown id")]
+    {
+        let url = falling_silent(does_stop).await;
+        let (_folder, rounds) = rounds(&[], EvidenceSettings::default()).await;
+        let registry = &rounds.prober.registry;
+        let by = decision(Timestamp::now());
+        let options = ApplyOptions { approve: true, dry_run: false, by };
+        let added = registry.add_url(&url, Some("w"), None, &options).await.unwrap();
+        assert!(added.is_complete());
+        rounds.prober.probe_all(&["w".to_owned()]).await.unwrap();
+        let probed = registry.probes("w").pop().unwrap();
+        assert_eq!(probed.tier, tier, "{:?}", probed.shortfalls);
+        assert!(probed.shortfalls[0].what.starts_with(what), "{:?}", probed.shortfalls);
+    }
+}
+
 #[tokio::test]
 async fn what_our_own_rules_keep_us_from_asking_is_not_measured() {
     let (_folder, rounds) = rounds(&apart()[..1], EvidenceSettings::default()).await;

@@ -1,7 +1,7 @@
 //! What is decided about agents: by a person, by the rules, by the calendar.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
 
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use crate::agent::fold;
 use crate::apply::Change;
 use crate::policy::{DIRECTORY, POLICY};
 use crate::record::{AGENTS, Record, Stored};
-use crate::{Agent, CardDigest, Curation, Decision, Policy, RegistryError, Trust};
+use crate::{Agent, CardDigest, Curation, Decision, Index, Policy, RegistryError, Trust};
 
 impl Registry {
     /// Moves an agent to another standing; a move to where it stands already changes nothing.
@@ -152,21 +152,58 @@ impl Registry {
     /// # Errors
     /// [`RegistryError::Store`], [`RegistryError::Damaged`], [`RegistryError::Contended`].
     pub async fn review(&self, now: Timestamp) -> Result<Vec<String>, RegistryError> {
-        let _only = self.changing.lock().await;
         for _ in 0..TRIES {
-            let policy = self.policy_now().await?;
+            let (policy, index) = (self.policy_now().await?, self.index());
             let mut changes = Vec::new();
-            for agent in self.index().iter().filter(|agent| may_be_due(agent, &policy, now)) {
-                let Some(row) = self.store.row(&self.account, AGENTS, &agent.name).await? else {
+            // Nobody waits while it is read: a record that changes meanwhile is of another version then.
+            for name in self.due(&policy, &index, now) {
+                let Some(row) = self.store.row(&self.account, AGENTS, &name).await? else {
                     continue;
                 };
                 changes.extend(self.judge(&row, &policy, now, |_| {}));
             }
-            if self.commit(&changes).await? {
+            if changes.is_empty() || self.commit_by(&policy, &changes).await? {
+                *self.reviewed.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Some((policy, index));
                 return Ok(changes.iter().filter_map(name_of).collect());
             }
         }
         Err(RegistryError::Contended)
+    }
+
+    /// The agents whose approval is over, or which the rules may approve: of these, those that are otherwise than they were
+    /// at the last review by the same rules.
+    fn due(&self, policy: &Arc<Policy>, index: &Arc<Index>, now: Timestamp) -> BTreeSet<String> {
+        let is_over = |agent: &&Arc<Agent>| agent.review_by.is_some_and(|due| due <= now);
+        let mut due: BTreeSet<String> =
+            index.iter().filter(is_over).map(|agent| agent.name.clone()).collect();
+        if policy.approve.is_empty() {
+            return due;
+        }
+        let reviewed = self.reviewed.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = reviewed
+            .as_ref()
+            .filter(|(by, _)| Arc::ptr_eq(by, policy))
+            .and_then(|(_, before)| index.changed_since(before));
+        let waits = |agent: &&Arc<Agent>| agent.decided == Curation::Proposed;
+        let name = |agent: &Arc<Agent>| agent.name.clone();
+        match changed {
+            Some(changed) => {
+                due.extend(changed.into_iter().map(|(_, is)| is).filter(waits).map(name));
+            }
+            None => due.extend(index.iter().filter(waits).map(name)),
+        }
+        due
+    }
+
+    /// Commits what was decided by these rules, unless they or the records are others meanwhile.
+    async fn commit_by(
+        &self,
+        policy: &Arc<Policy>,
+        changes: &[Change],
+    ) -> Result<bool, RegistryError> {
+        let _only = self.changing.lock().await;
+        Ok(Arc::ptr_eq(policy, &self.policy_now().await?) && self.commit(changes).await?)
     }
 
     /// What a policy means for every agent, whose signatures were checked by it; nothing when some were not.
@@ -261,12 +298,6 @@ fn policy_write(account: &AccountId, policy: &Policy) -> Write {
         value: value.into(),
         expect: Expect::Any,
     }
-}
-
-/// Whether an approval of the agent is over, or the rules may approve it.
-fn may_be_due(agent: &Agent, policy: &Policy, now: Timestamp) -> bool {
-    let is_over = agent.review_by.is_some_and(|due| due <= now);
-    is_over || (agent.decided == Curation::Proposed && !policy.approve.is_empty())
 }
 
 /// Under other keys the same card may be by another signer.

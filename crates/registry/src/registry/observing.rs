@@ -11,7 +11,9 @@ use super::{Asked, Registry};
 use crate::evidence::{EVIDENCE, Ledger, OUTCOMES, Probed, Probes, Work, forget_outcomes};
 use crate::intake::{self, Again, Taken};
 use crate::keyrings::is_its;
-use crate::{Agent, ApplyOptions, Decision, Index, Record, RegistryError, Seen, Service, Tier};
+use crate::{
+    Agent, ApplyOptions, Decision, Finding, Index, Record, RegistryError, Seen, Service, Tier,
+};
 
 /// How much newer a look has to be to be shown when it shows the same.
 const NEWS: SignedDuration = SignedDuration::from_secs(10);
@@ -19,7 +21,7 @@ const NEWS: SignedDuration = SignedDuration::from_secs(10);
 /// What came of a look at an agent's card.
 pub(crate) enum Looked {
     /// The card was had, or came from a file; what is wrong with it.
-    Card(Vec<crate::Finding>),
+    Card(Vec<Finding>),
     /// Why it was not.
     Missed(RegistryError),
 }
@@ -51,6 +53,19 @@ impl Registry {
         let index = self.index();
         let grounds = index.fitting(name, &[]).map(|agent| &agent.grounds);
         grounds.map(|grounds| self.ledger().services(name, grounds)).unwrap_or_default()
+    }
+
+    /// What the card of an agent should be better at, and what it declares that the newest probe did not find.
+    ///
+    /// # Errors
+    /// Those of [`Record::lint`].
+    pub fn lint(&self, record: &Record) -> Result<Vec<Finding>, RegistryError> {
+        let mut findings = record.lint()?;
+        let probes = self.probes(&record.name);
+        let newest = probes.iter().rfind(|probed| probed.unmeasured.is_none());
+        let of_this_card = newest.filter(|probed| probed.card == Some(record.digest));
+        findings.extend(of_this_card.into_iter().flat_map(Probed::findings));
+        Ok(findings)
     }
 
     /// How much was seen of the agent of a record, as far as that counts now.
@@ -214,9 +229,10 @@ impl Registry {
             let seen = self.ledger().seen(&agent.name, &agent.grounds, now);
             Arc::new(Agent::clone(agent).at(now, seen))
         });
-        if let Some(index) = index.replacing(over) {
-            self.swap(index);
-        }
+        let over: Vec<Arc<Agent>> = over.collect();
+        let aged = index.replacing(over.iter().map(Arc::clone));
+        // Notes that are out of date are not found any more.
+        self.swap(aged.unwrap_or_else(|| self.index_of(index.iter().cloned().chain(over))));
         self.shown()
     }
 }

@@ -85,7 +85,8 @@ impl Registry {
         options: &ApplyOptions,
     ) -> Result<Report, RegistryError> {
         let listing = catalog::read(source)?;
-        let catalog = catalog_of(&listing.source).filter(|_| is_whole);
+        let known = || listing.name.clone().or_else(|| catalog_of(&listing.source));
+        let catalog = is_whole.then(known).flatten();
         let beside = Beside::Folder(&listing.source);
         self.take_listing(&listing, beside, catalog, options).await
     }
@@ -103,6 +104,7 @@ impl Registry {
         let Brought { source, files, catalog } = brought;
         let listing = catalog::read(source)?;
         brought::check(&listing)?;
+        let catalog = catalog.map(|catalog| listing.name.clone().unwrap_or(catalog));
         self.take_listing(&listing, Beside::Brought(&files), catalog, options).await
     }
 
@@ -214,7 +216,7 @@ fn split(steps: Vec<Step>) -> (Vec<crate::Applied>, Vec<Change>) {
     (agents, changes)
 }
 
-/// What a catalog is known by: its file, wherever the process runs. One that came through a pipe is
+/// What a catalog is known by that has no name of its own: its file, wherever the process runs. One that came through a pipe is
 /// known by nothing, and so never removes what another pipe brought.
 fn catalog_of(source: &Source) -> Option<String> {
     let path = std::fs::canonicalize(source.name()).ok()?;

@@ -19,7 +19,7 @@ use store::{Batch, Expect, OpenOptions, SqliteStore, Store, Tags, Write};
 
 use super::Registry;
 use crate::record::AGENTS;
-use crate::{ApplyOptions, Cards, Curation, Decision, RegistryError, Report, fetch_agent};
+use crate::{ApplyOptions, Cards, Curation, Decision, Facet, RegistryError, Report, fetch_agent};
 
 fn decision() -> Decision {
     let at = Timestamp::from_second(1_800_000_000).unwrap();
@@ -109,7 +109,7 @@ async fn an_agent_is_added_by_url_and_is_still_there_after_a_restart() {
         ");
         let again = registry.add_url(&url, None, None, &options(true, false)).await.unwrap();
         assert_eq!(again.count("unchanged"), 1);
-        assert_eq!(registry.index().by_tag("work").len(), 1);
+        assert_eq!(registry.index().with(Facet::Tag, &["work"]).len(), 1);
     }
     let registry = open(folder.path()).await;
     let agent = registry.get("good-agent").unwrap();
@@ -195,7 +195,7 @@ async fn a_catalog_that_is_applied_again_changes_what_changed_in_it() {
     let text = mixed_catalog(folder.path(), host);
     registry.apply(catalog(folder.path(), &text), &options(true, false)).await.unwrap();
     let index = registry.index();
-    assert_eq!(index.by_tags(["air", "work"]).len(), 1);
+    assert_eq!(index.with(Facet::Tag, &["air", "work"]).len(), 1);
     let second =
         registry.apply(catalog(folder.path(), &text), &options(true, false)).await.unwrap();
     assert_eq!((second.count("unchanged"), second.count("failed")), (4, 2));
@@ -206,9 +206,9 @@ async fn a_catalog_that_is_applied_again_changes_what_changed_in_it() {
         (third.count("changed"), third.count("removed"), third.count("unchanged")),
         (1, 1, 2)
     );
-    assert_eq!(registry.index().by_tag("air").len(), 0);
+    assert_eq!(registry.index().with(Facet::Tag, &["air"]).len(), 0);
     // Whoever planned against the former index still has it.
-    assert_eq!(index.by_tags(["air", "work"]).len(), 1);
+    assert_eq!(index.with(Facet::Tag, &["air", "work"]).len(), 1);
 }
 
 #[tokio::test]

@@ -24,7 +24,46 @@ pub struct Difference {
     pub changes: Vec<CardChange>,
 }
 
+impl Difference {
+    /// Compares two of these versions of an agent's card: without `from` the one before `to`, without `to` the last one.
+    ///
+    /// # Errors
+    /// [`RegistryError::NoVersion`], and when a card can no longer be read.
+    pub fn between(
+        name: &str,
+        versions: &[CardVersion],
+        from: Option<u32>,
+        to: Option<u32>,
+    ) -> Result<Self, RegistryError> {
+        let of = |number: u32| versions.iter().find(|it| it.number == number);
+        let kept = || versions.iter().map(|it| it.number).collect();
+        let missing =
+            |number: u32| RegistryError::NoVersion { name: name.to_owned(), number, kept: kept() };
+        let to = to.or(versions.last().map(|it| it.number)).unwrap_or_default();
+        let new = of(to).ok_or_else(|| missing(to))?;
+        let from = from.unwrap_or(to.saturating_sub(1));
+        let old = of(from).ok_or_else(|| missing(from))?;
+        let (drift, changes) = (drift(old, new)?, changes(&old.card, &new.card));
+        Ok(Self { name: name.to_owned(), from, to, drift, changes })
+    }
+}
+
 impl Registry {
+    /// The versions of an agent's card that others may see: those that it has had since it is public, and nothing of how
+    /// the first of them differs from what was before. None of an agent that is not public.
+    ///
+    /// # Errors
+    /// As [`Registry::versions`].
+    pub async fn public_versions(&self, name: &str) -> Result<Vec<CardVersion>, RegistryError> {
+        let Some(since) = self.record(name).await?.public_since() else { return Ok(Vec::new()) };
+        let mut versions = self.versions(name).await?;
+        versions.retain(|version| version.number >= since);
+        if let Some(first) = versions.first_mut() {
+            first.drift = None;
+        }
+        Ok(versions)
+    }
+
     /// The versions of an agent's card that are kept, oldest first.
     ///
     /// # Errors
@@ -52,22 +91,7 @@ impl Registry {
         from: Option<u32>,
         to: Option<u32>,
     ) -> Result<Difference, RegistryError> {
-        let versions = self.versions(name).await?;
-        let of = |number: u32| versions.iter().find(|it| it.number == number);
-        let kept = || versions.iter().map(|it| it.number).collect();
-        let missing =
-            |number: u32| RegistryError::NoVersion { name: name.to_owned(), number, kept: kept() };
-        let to = to.or(versions.last().map(|it| it.number)).unwrap_or_default();
-        let new = of(to).ok_or_else(|| missing(to))?;
-        let from = from.unwrap_or(to.saturating_sub(1));
-        let old = of(from).ok_or_else(|| missing(from))?;
-        Ok(Difference {
-            name: name.to_owned(),
-            from,
-            to,
-            drift: drift(old, new)?,
-            changes: changes(&old.card, &new.card),
-        })
+        Difference::between(name, &self.versions(name).await?, from, to)
     }
 
     /// Looks again at the cards of these agents, or of all when none are named. Agents whose card

@@ -236,6 +236,7 @@ impl ApiKeys {
         }
         match known.state() {
             KeyState::Active => Ok(Principal {
+                token: None,
                 account: known.account,
                 scopes: known.scopes,
                 key: Some(known.id),

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use protocol::{
+    auth::{CallerToken, Secret},
     bearer::{TokenError, TokenRules, TokenVerifier},
     outbound::Outbound,
 };
@@ -22,6 +23,8 @@ pub struct TokenSettings {
     pub scopes_claim: String,
     /// The claim with the account.
     pub account_claim: String,
+    /// Whether they may be exchanged for those of agents, for runs that they start (RFC 8693).
+    pub may_be_exchanged: bool,
 }
 
 /// Takes bearer tokens of an issuer.
@@ -56,7 +59,12 @@ impl Tokens {
             }
             error => AccessError::BadCredentials(error.to_string()),
         })?;
-        self.settings.principal(&claims)
+        let principal = self.settings.principal(&claims)?;
+        let token = self
+            .settings
+            .may_be_exchanged
+            .then(|| CallerToken { token: Secret::new(token), until: principal.expires_at });
+        Ok(Principal { token, ..principal })
     }
 }
 
@@ -72,7 +80,7 @@ impl TokenSettings {
             bad(format!("the claim `{claim}` of the bearer token names no account: {why}"))
         })?;
         let expires_at = claims.get("exp").and_then(Value::as_f64).and_then(seconds);
-        Ok(Principal { account, scopes: self.scopes(claims), key: None, expires_at })
+        Ok(Principal { account, scopes: self.scopes(claims), key: None, expires_at, token: None })
     }
 
     /// Scopes of others, which mean nothing here, are passed over.
@@ -107,6 +115,7 @@ mod tests {
             rules,
             scopes_claim: "permissions".to_owned(),
             account_claim: "team".to_owned(),
+            may_be_exchanged: false,
         };
         let Value::Object(claims) = claims else { panic!("claims are an object") };
         settings.principal(&claims)

@@ -3,11 +3,12 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use jiff::Timestamp;
 use protocol::outbound::Outbound;
-use registry::{CardVersion, Index, Query, Record, Registry, RegistryError};
+use registry::{CardVersion, Difference, Index, Query, Record, Registry, RegistryError};
 use store::{AccountId, Store};
 use tokio::sync::OnceCell;
 
@@ -15,11 +16,17 @@ use super::{
     pages::Snapshots,
     problem::Problem,
     query::Wrong,
-    wire::{EvidenceOut, Listed},
+    wire::{EvidenceOut, LintedOut, Listed},
 };
 
 /// How many directories of accounts are kept open when nobody uses them; those that are probed are in use.
 const MOST_OPEN: usize = 256;
+
+/// After how long a directory that could not be opened is tried again; each time twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The longest of these pauses.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
 /// The directories of all accounts in a store.
 pub(crate) struct Accounts {
@@ -31,6 +38,26 @@ pub(crate) struct Accounts {
     /// What all see of it, and of which index that is.
     public: Mutex<Option<(Arc<Index>, Arc<Index>)>>,
     others: Mutex<Shelves>,
+    /// Accounts whose directories could not be opened.
+    troubled: Mutex<HashMap<AccountId, Trouble>>,
+}
+
+/// A directory that could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Trouble {
+    /// How often in a row.
+    times: u32,
+    /// Not before then it is tried again.
+    until: Instant,
+}
+
+impl Trouble {
+    /// One more time, at this moment.
+    fn again(before: Option<Self>, now: Instant) -> Self {
+        let times = before.map_or(0, |it| it.times).saturating_add(1);
+        let pause = FIRST_PAUSE.saturating_mul(1 << (times - 1).min(16)).min(LONGEST_PAUSE);
+        Self { times, until: now + pause }
+    }
 }
 
 /// Directories by their accounts, each of which is opened by who asks for it first.
@@ -56,8 +83,14 @@ pub(crate) struct View {
 
 impl Accounts {
     pub(crate) fn new(store: Arc<dyn Store>, outbound: Outbound, home: Arc<Registry>) -> Self {
-        let (public, others) = (Mutex::default(), Mutex::default());
-        Self { store, outbound, home: Arc::new(Shelf::new(home)), public, others }
+        Self {
+            store,
+            outbound,
+            home: Arc::new(Shelf::new(home)),
+            public: Mutex::default(),
+            others: Mutex::default(),
+            troubled: Mutex::default(),
+        }
     }
 
     /// The account of the server itself.
@@ -76,8 +109,8 @@ impl Accounts {
     }
 
     /// Opens the directories of all accounts that have one, so that what goes on by itself does in them as well; whether
-    /// that was done.
-    pub(crate) async fn open_all(&self) -> bool {
+    /// that was done. One that cannot be opened keeps nobody from the others, and is tried again less and less often.
+    pub(crate) async fn open_all(&self, now: Instant) -> bool {
         let accounts = match Registry::accounts(&*self.store).await {
             Ok(accounts) => accounts,
             Err(error) => {
@@ -87,12 +120,39 @@ impl Accounts {
         };
         let mut are_all_open = true;
         for account in accounts.iter().filter(|account| *account != self.home()) {
-            if let Err(error) = self.shelf(account).await {
-                tracing::warn!(%account, %error, "a directory could not be opened; it is tried again");
-                are_all_open = false;
-            }
+            are_all_open &= self.opened(account, now).await;
         }
         are_all_open
+    }
+
+    /// Opens one of these directories, unless that failed a short while ago. That it fails is said once.
+    async fn opened(&self, account: &AccountId, now: Instant) -> bool {
+        let before = self.troubled().get(account).copied();
+        if before.is_some_and(|it| it.until > now) {
+            return false;
+        }
+        let opened = self.shelf(account).await;
+        let mut troubled = self.troubled();
+        match (opened, before) {
+            (Ok(_), None) => return true,
+            (Ok(_), Some(_)) => {
+                troubled.remove(account);
+                tracing::info!(%account, "the directory could be opened");
+                return true;
+            }
+            (Err(error), None) => {
+                tracing::warn!(%account, %error, "a directory could not be opened; it is tried again from time to time");
+            }
+            (Err(error), Some(_)) => {
+                tracing::debug!(%account, %error, "a directory still could not be opened");
+            }
+        }
+        troubled.insert(account.clone(), Trouble::again(before, now));
+        false
+    }
+
+    fn troubled(&self) -> MutexGuard<'_, HashMap<AccountId, Trouble>> {
+        self.troubled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The directories of other accounts than the server's that are open and have agents.
@@ -122,6 +182,8 @@ impl Accounts {
         let open = async || {
             let (store, outbound) = (Arc::clone(&self.store), self.outbound.clone());
             let registry = Registry::open(store, outbound, account.clone()).await?;
+            let freshness = self.home.registry.cards().freshness();
+            let registry = registry.with_card_freshness(freshness);
             Ok(Arc::new(Shelf::new(Arc::new(registry))))
         };
         cell.get_or_try_init(open).await.cloned()
@@ -237,10 +299,25 @@ impl View {
         if is_own { evidence } else { evidence.for_others() }
     }
 
-    /// The versions of an agent's card.
+    /// What an agent's card should be better at. What probes found is for its own account.
+    pub(super) async fn lint(&self, name: &str) -> Result<LintedOut, RegistryError> {
+        let record = self.record(name).await?;
+        match self.holder(name) {
+            (registry, _, true) => LintedOut::of(registry, &record),
+            _ => Ok(LintedOut { name: record.name.clone(), findings: record.lint()? }),
+        }
+    }
+
+    /// The versions of an agent's card, as far as the account sees it.
     pub(super) async fn versions(&self, name: &str) -> Result<Vec<CardVersion>, RegistryError> {
-        let (registry, known, _) = self.holder(name);
-        registry.versions(&known).await.map_err(|error| self.hidden(error, name))
+        let (registry, known, is_own) = self.holder(name);
+        let versions = match is_own {
+            true => registry.versions(&known).await,
+            false => registry.public_versions(&known).await,
+        };
+        let versions = versions.map_err(|error| self.hidden(error, name))?;
+        // None is public of one that was, a moment ago.
+        if versions.is_empty() { Err(self.index.missing(name)) } else { Ok(versions) }
     }
 
     /// Compares two versions of an agent's card.
@@ -249,9 +326,9 @@ impl View {
         name: &str,
         from: Option<u32>,
         to: Option<u32>,
-    ) -> Result<registry::Difference, RegistryError> {
-        let (registry, known, _) = self.holder(name);
-        registry.diff(&known, from, to).await.map_err(|error| self.hidden(error, name))
+    ) -> Result<Difference, RegistryError> {
+        let (_, known, _) = self.holder(name);
+        Difference::between(&known, &self.versions(name).await?, from, to)
     }
 
     /// The name, when it is of an agent that the account may change.
@@ -268,5 +345,43 @@ impl View {
             }
             error => error,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::outbound::Policy;
+    use store::{Batch, Expect, OpenOptions, SqliteStore, Table, Tags, Write};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_directory_that_cannot_be_opened_is_tried_again_less_and_less_often() {
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn Store> =
+            Arc::new(SqliteStore::open(folder.path(), OpenOptions::default()).unwrap());
+        let damaged = AccountId::new("damaged");
+        let row = |table, key: &str, value: &'static str| Write::Put {
+            account: damaged.clone(),
+            table: Table::new(table),
+            key: key.to_owned(),
+            sort: key.to_owned(),
+            tags: Tags::default(),
+            value: value.into(),
+            expect: Expect::Any,
+        };
+        let writes = vec![row("directory", "policy", "no JSON"), row("agents", "a", "{}")];
+        store.commit(Batch { fences: Vec::new(), writes }).await.unwrap();
+        let outbound = Outbound::new(Policy::loopback()).unwrap();
+        let home = Registry::open(Arc::clone(&store), outbound.clone(), AccountId::new("local"));
+        let accounts = Accounts::new(store, outbound, Arc::new(home.await.unwrap()));
+        let start = Instant::now();
+        let times = || accounts.troubled().get(&damaged).map(|it| it.times);
+        for (seconds, tried) in [(0, 1), (59, 1), (60, 2), (179, 2), (180, 3)] {
+            assert!(!accounts.open_all(start + Duration::from_secs(seconds)).await);
+            assert_eq!(times(), Some(tried), "after {seconds} s");
+        }
+        let often = Trouble { times: 40, until: start };
+        assert_eq!(Trouble::again(Some(often), start).until, start + LONGEST_PAUSE);
     }
 }

@@ -16,7 +16,7 @@ use super::{
     problem::Problem,
     query::{Find, Parameters},
     visit::{Curator, Visit},
-    wire::{LintOut, LintedOut, Listed, RecordOut, VersionsOut},
+    wire::{LintOut, Listed, RecordOut, VersionsOut},
 };
 
 pub(super) async fn list(visit: Visit, RawQuery(query): RawQuery) -> Answer<Listed> {
@@ -48,8 +48,7 @@ pub(super) async fn diff(
 }
 
 pub(super) async fn lint(visit: Visit, Named(name): Named) -> Answer<LintOut> {
-    let record = visit.view.record(&name).await?;
-    Ok(Json(LintOut { agents: vec![LintedOut::of(&record)?] }))
+    Ok(Json(LintOut { agents: vec![visit.view.lint(&name).await?] }))
 }
 
 /// The card that an agent shows to those it knows, asked for with what the directory has for it.

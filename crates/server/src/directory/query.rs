@@ -139,6 +139,7 @@ impl Find {
         let several = several.into_iter().filter(|(_, any)| !any.is_empty());
         filters.extend(several.map(|(facet, any)| Filter { facet, any }));
         let single = [
+            Facet::Category,
             Facet::Skill,
             Facet::Provider,
             Facet::InputMode,
@@ -238,7 +239,7 @@ mod tests {
             ]
         );
         let (query, _) = read(
-            "skill=S&provider=P&input_mode=I&output_mode=O&binding=B&version=V&capability=C&\
+            "category=K&skill=S&provider=P&input_mode=I&output_mode=O&binding=B&version=V&capability=C&\
              state=approved&state=deprecated&signed=trusted&min_evidence=valid&facets=true&page_size=7",
         );
         assert_eq!((query.limit, query.count), (Some(7), true));
@@ -248,6 +249,7 @@ mod tests {
                 filter(Facet::State, &["approved", "deprecated"]),
                 filter(Facet::Signed, &["trusted"]),
                 filter(Facet::Evidence, &["valid"]),
+                filter(Facet::Category, &["K"]),
                 filter(Facet::Skill, &["S"]),
                 filter(Facet::Provider, &["P"]),
                 filter(Facet::InputMode, &["I"]),

@@ -81,9 +81,9 @@ impl Holding {
             Ask::IsDriven { account, run } => said(&self.executor.of(&account).is_driving(&run)),
             Ask::Reply { account, run, step, message } => {
                 let executor = self.executor.of(&account);
-                self.to_its_end(
-                    async move { drive::reply(&executor, &run, step, &message, None).await },
-                )
+                self.to_its_end(async move {
+                    drive::reply(&executor, &run, step, &(*message).into()).await
+                })
                 .await
             }
             Ask::Cancel { account, run } => {

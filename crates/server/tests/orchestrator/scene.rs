@@ -94,7 +94,8 @@ impl Served {
         let Some(issuer) = self.issuer.clone() else { return access };
         let rules = TokenRules { issuer, audience: "convoke".to_owned(), jwks_url: None };
         let (scopes_claim, account_claim) = ("scope".to_owned(), "sub".to_owned());
-        let settings = TokenSettings { rules, scopes_claim, account_claim };
+        let settings =
+            TokenSettings { rules, scopes_claim, account_claim, may_be_exchanged: false };
         access.with_tokens(Tokens::new(outbound(), settings))
     }
 }

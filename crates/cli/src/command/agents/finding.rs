@@ -80,6 +80,7 @@ fn query(words: &str, find: &FindArgs) -> Query {
             .map(|(facet, any)| Filter { facet, any: any.clone() }),
     );
     let single = [
+        (Facet::Category, &find.category),
         (Facet::Skill, &find.skill),
         (Facet::Provider, &find.provider),
         (Facet::InputMode, &find.input_mode),

@@ -57,6 +57,9 @@ pub(super) fn word(seen: Option<&Seen>) -> String {
 pub(super) fn print_evidence(evidence: &EvidenceOut) {
     let Some(seen) = &evidence.seen else { return };
     println!("  {DIM}evidence{DIM:#} {}", brief(&seen.to_string()));
+    for rung in &seen.tiers {
+        println!("    {DIM}tier{DIM:#} {}", brief(&rung.to_string()));
+    }
     for probe in evidence.probes.iter().rev().take(SHOWN) {
         println!("    {DIM}probe{DIM:#} {}", brief(&in_a_line(probe)));
     }

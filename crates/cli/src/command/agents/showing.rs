@@ -2,7 +2,7 @@
 
 use anstream::println;
 use jiff::Timestamp;
-use registry::Record;
+use registry::{Details, Record};
 use server::directory::wire::EvidenceOut;
 
 use super::{card, probing};
@@ -33,8 +33,12 @@ fn print_curation(record: &Record, evidence: &EvidenceOut) {
     println!("  {DIM}digest{DIM:#} {} {DIM}since{DIM:#} {}", record.digest, record.card_since);
     let details = &record.details;
     let lists = [("tags", details.tags.join(", ")), ("aliases", details.aliases.join(", "))];
-    let texts = [("owner", details.owner.clone()), ("notes", details.notes.clone())]
-        .map(|(name, text)| (name, text.unwrap_or_default()));
+    let texts = [
+        ("category", details.category.clone()),
+        ("owner", details.owner.clone()),
+        (notes(details), details.notes.clone()),
+    ];
+    let texts = texts.map(|(name, text)| (name, text.unwrap_or_default()));
     for (name, text) in lists.into_iter().chain(texts).filter(|(_, text)| !text.is_empty()) {
         println!("  {DIM}{name}{DIM:#} {}", brief(&text));
     }
@@ -63,6 +67,12 @@ fn print_curation(record: &Record, evidence: &EvidenceOut) {
             brief(&why)
         );
     }
+}
+
+/// What notes are called, which may be out of date.
+fn notes(details: &Details) -> &'static str {
+    let is_over = details.notes_until().is_some_and(|until| until <= Timestamp::now());
+    if is_over { "notes (out of date, to be reviewed)" } else { "notes" }
 }
 
 fn print_trust(record: &Record) {

@@ -47,14 +47,7 @@ pub(super) fn paused_inside(step: StepId, attempt: u32, at: Timestamp) -> Input 
     let inner = StepId::new(&format!("{step}/inner"));
     let within =
         Within { pauses: vec![(inner, asked("inside"))], goes_on: attempt.is_multiple_of(2) };
-    let pause = Pause {
-        kind: PauseKind::Input,
-        message_id: None,
-        question: None,
-        mismatch: None,
-        why: None,
-        within: Some(Box::new(within)),
-    };
+    let pause = Pause { within: Some(Box::new(within)), ..pause(PauseKind::Input) };
     Input::Paused { task: Some(task(&step, attempt)), step, attempt, at, pause }
 }
 
@@ -103,19 +96,24 @@ pub(super) fn asked_back(step: StepId, attempt: u32, at: Timestamp, turn: u32) -
 }
 
 fn asks(kind: PauseKind, turn: u32) -> Pause {
-    let question = Some(body(&format!("question {turn}")));
-    Pause { kind, message_id: None, question, mismatch: None, why: None, within: None }
+    Pause { question: Some(body(&format!("question {turn}"))), ..pause(kind) }
 }
 
 /// What a step asks a person.
 pub(super) fn asked(question: &str) -> Pause {
+    Pause { question: Some(body(question)), ..pause(PauseKind::Input) }
+}
+
+/// A pause that says nothing.
+fn pause(kind: PauseKind) -> Pause {
     Pause {
-        kind: PauseKind::Input,
+        kind,
         message_id: None,
-        question: Some(body(question)),
+        question: None,
         mismatch: None,
         why: None,
         within: None,
+        awaits_caller: false,
     }
 }
 
@@ -132,6 +130,17 @@ pub(super) fn lost(step: StepId, attempt: u32, at: Timestamp) -> Input {
 pub(super) fn overdue(step: StepId, at: Timestamp) -> Input {
     let error = error(ErrorClass::Timeout, 0);
     Input::Overdue { step, at, error, result: body("overdue") }
+}
+
+/// The agent cannot be called before the caller has come again.
+pub(super) fn withheld(
+    step: StepId,
+    attempt: u32,
+    at: Timestamp,
+    task: Option<RemoteTask>,
+) -> Input {
+    let pause = Pause { awaits_caller: true, ..pause(PauseKind::Auth) };
+    Input::Paused { step, attempt, at, task, pause }
 }
 
 pub(super) fn failed(step: StepId, attempt: u32, at: Timestamp, class: ErrorClass) -> Input {

@@ -34,6 +34,7 @@ impl World {
             accepts: Vec::new(),
             extensions: Vec::new(),
             relay: false,
+            by_token: false,
             key: None,
             scheduled_at: None,
             parent: None,

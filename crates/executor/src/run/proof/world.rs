@@ -10,7 +10,7 @@ use super::{
     character::{Character, Fate, Scenario},
     facts::{
         asked, asked_back, body, bound, chunked, error, failed, intent, lost, overdue, paused,
-        refusal, reuse, round_ended, sub_run, succeeded,
+        refusal, reuse, round_ended, sub_run, succeeded, withheld,
     },
     people::inside,
     shape_of,
@@ -282,6 +282,9 @@ impl World {
             }
             Fate::IsOverdue => failed(step, attempt, at, ErrorClass::Timeout),
             Fate::Fails => failed(step, attempt, at, ErrorClass::Rejected),
+            Fate::WantsAuthorization if at.as_millisecond() % 3 == 0 => {
+                withheld(step, attempt, at, None)
+            }
             _ => bound(step, attempt),
         }
     }

@@ -17,8 +17,8 @@ use store::{OpenOptions, SqliteStore};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::{
-    ApplyOptions, Curation, Decision, Drift, Facet, Filter, Policy, Probed, Query, Record,
-    Registry, RegistryError, Signed, Tier, read_policy,
+    Agent, ApplyOptions, Curation, Decision, Details, Difference, Drift, Facet, Filter, Index,
+    Policy, Probed, Query, Record, Registry, RegistryError, Signed, Tier, read_policy,
 };
 
 /// How many answers may be on their way at once.
@@ -197,7 +197,7 @@ async fn what_breaks_nothing_leaves_the_approval() {
         (record.standing(), record.version, record.drift),
         (Curation::Approved, 3, Some(Drift::Additive))
     );
-    assert_eq!(scene.registry.index().by_skill("more").len(), 1);
+    assert_eq!(scene.registry.index().with(Facet::Skill, &["more"]).len(), 1);
 }
 
 #[tokio::test]
@@ -375,6 +375,36 @@ async fn an_approval_is_over_by_the_clock_and_not_when_somebody_looks() {
         (Some(Curation::Approved), Some(Curation::Proposed)),
         "what was decided, and what is now"
     );
+}
+
+#[tokio::test]
+async fn notes_are_out_of_date_by_the_clock_and_not_when_somebody_looks() {
+    let scene = Scene::added(true).await;
+    let (registry, due) = (&scene.registry, Timestamp::now() + SignedDuration::from_millis(700));
+    let noted = |agent: &Agent| Agent {
+        notes: Some("sauna".into()),
+        notes_until: Some(due),
+        ..agent.clone()
+    };
+    registry.reindex(|index, seeing| Index::new(index.iter().map(|agent| seeing(noted(agent)))));
+    assert_eq!(registry.index().search("sauna").len(), 1);
+    while Timestamp::now() < due {
+        tokio::task::yield_now().await;
+    }
+    let now = registry.index();
+    assert!(now.search("sauna").is_empty());
+    assert_eq!(now.by_name("it").unwrap().notes, None);
+    assert_eq!(now.search("agent").len(), 1, "it is found by everything else");
+}
+
+#[test]
+fn notes_hold_to_the_end_of_their_day() {
+    let day =
+        |day: &str| Details { notes_review_by: Some(day.parse().unwrap()), ..Details::default() };
+    let until = day("2027-06-30").notes_until().unwrap();
+    assert_eq!(until.to_string(), "2027-07-01T00:00:00Z");
+    assert_eq!(day("9999-12-31").notes_until(), Some(Timestamp::MAX));
+    assert_eq!(Details::default().notes_until(), None);
 }
 
 /// Keeps that an agent was seen to be so much, by the card it has now.
@@ -571,9 +601,67 @@ async fn curators_tags_are_given_and_taken_without_case() {
     };
     let record = scene.registry.tag("it", &tags("Fast fast cheap"), &[]).await.unwrap();
     assert_eq!(record.details.tags, ["Fast", "cheap"]);
-    assert_eq!(scene.registry.index().by_tag("fast").len(), 1);
+    assert_eq!(scene.registry.index().with(Facet::Tag, &["fast"]).len(), 1);
     let record = scene.registry.tag("it", &tags("new"), &tags("FAST")).await.unwrap();
     assert_eq!(record.details.tags, ["cheap", "new"]);
-    assert!(scene.registry.index().by_tag("fast").is_empty());
+    assert!(scene.registry.index().with(Facet::Tag, &["fast"]).is_empty());
     assert_eq!(scene.registry.records().await.unwrap(), [record]);
+}
+
+#[tokio::test]
+async fn others_see_the_cards_that_an_agent_has_had_since_it_is_public() {
+    let scene = Scene::added(true).await;
+    let edit = async |number: u32| {
+        scene.host.edit(|card| card["version"] = json!(number.to_string()));
+        scene.refreshed().await
+    };
+    let numbers = async || -> Vec<u32> {
+        let versions = scene.registry.public_versions("it").await.unwrap();
+        assert!(versions.first().is_none_or(|first| first.drift.is_none()), "{versions:?}");
+        versions.iter().map(|version| version.number).collect()
+    };
+    let _second = edit(2).await;
+    assert_eq!(numbers().await, [0; 0]);
+    scene.registry.publish("it", true).await.unwrap();
+    assert_eq!(numbers().await, [2]);
+    assert_eq!(scene.record().await.for_others().drift, None, "what was before is not for them");
+    let third = edit(3).await;
+    assert_eq!((numbers().await, third.public_since()), (vec![2, 3], Some(2)));
+    assert_eq!(third.for_others().drift, Some(Drift::Cosmetic));
+    let versions = scene.registry.public_versions("it").await.unwrap();
+    let between = |from| Difference::between("it", &versions, from, None);
+    assert_eq!(between(None).unwrap().from, 2);
+    assert!(matches!(between(Some(1)), Err(RegistryError::NoVersion { number: 1, .. })));
+    scene.registry.publish("it", false).await.unwrap();
+    assert_eq!(numbers().await, [0; 0]);
+    scene.registry.publish("it", true).await.unwrap();
+    assert_eq!(numbers().await, [3], "that it was public before is over");
+    assert_eq!(scene.registry.versions("it").await.unwrap().len(), 3, "its curators see all");
+}
+
+#[tokio::test]
+async fn a_review_looks_at_agents_that_changed_and_at_all_when_the_rules_did() {
+    let scene = Scene::added(false).await;
+    let rules = async |origin: &str| {
+        let text = format!("approve: [{{origin: '{origin}'}}]");
+        let policy = read_policy(Source::new("policy.yaml", &text)).unwrap();
+        scene.registry.set_policy(policy, now()).await.unwrap()
+    };
+    let due = async || -> Vec<String> {
+        let policy = scene.registry.policy_now().await.unwrap();
+        scene.registry.due(&policy, &scene.registry.index(), now()).into_iter().collect()
+    };
+    let review = async || scene.registry.review(now()).await.unwrap();
+    assert_eq!(due().await, [""; 0], "no rule approves anything");
+    assert_eq!(rules("https://elsewhere.example").await, [""; 0]);
+    assert_eq!(due().await, ["it"]);
+    assert_eq!(review().await, [""; 0]);
+    assert_eq!(due().await, [""; 0], "it was looked at");
+    scene.host.edit(|card| card["version"] = json!("2"));
+    let _second = scene.refreshed().await;
+    assert_eq!(due().await, ["it"]);
+    assert_eq!(review().await, [""; 0]);
+    assert_eq!(due().await, [""; 0]);
+    assert_eq!(rules("https://other.example").await, [""; 0]);
+    assert_eq!(due().await, ["it"]);
 }

@@ -12,10 +12,24 @@ use super::{
     NewsOut, PolicySetOut, ProbeOut, ProbedOut, ProbesOut, RecordOut, ServiceOut, VersionOut,
 };
 
+/// How much a list repeats of one text of a card, in characters: the card itself has all of it.
+const LONGEST_TEXT: usize = 1000;
+
+/// How many tags and skills of an agent a list repeats.
+const MOST_WORDS: usize = 200;
+
+/// As much of a text as a list repeats; that more is missing is told by an ellipsis.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_TEXT) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
 impl From<&Found> for Listed {
     fn from(found: &Found) -> Self {
         let count =
-            |(value, count): &(String, usize)| CountOut { value: value.clone(), count: *count };
+            |(value, count): &(String, usize)| CountOut { value: cut(value), count: *count };
         let facet = |(facet, values): &(Facet, Vec<_>)| FacetOut {
             facet: facet.to_string(),
             values: values.iter().map(count).collect(),
@@ -34,7 +48,7 @@ impl From<&Hit> for HitOut {
         Self {
             agent: AgentOut::from(&*hit.agent),
             score: hit.score,
-            why: hit.matches.iter().map(ToString::to_string).collect(),
+            why: hit.matches.iter().map(|it| cut(&it.to_string())).collect(),
             matches: hit.matches.iter().map(MatchOut::from).collect(),
         }
     }
@@ -51,7 +65,7 @@ impl From<&Match> for MatchOut {
         let fields = it.fields.iter().map(|field: &Field| field.as_str().to_owned());
         Self {
             word: it.word.clone(),
-            term: it.term.clone(),
+            term: cut(&it.term),
             kind: kind.to_owned(),
             fields: fields.collect(),
         }
@@ -67,9 +81,9 @@ impl From<&Agent> for AgentOut {
             evidence: agent.seen.as_deref().cloned(),
             url: agent.url.clone(),
             digest: agent.digest,
-            tags: agent.all_tags(),
-            skills: agent.card.skills.iter().map(|skill| skill.id.clone()).collect(),
-            description: agent.card.description.clone(),
+            tags: agent.all_tags().iter().take(MOST_WORDS).map(|tag| cut(tag)).collect(),
+            skills: agent.card.skills.iter().take(MOST_WORDS).map(|it| cut(&it.id)).collect(),
+            description: cut(&agent.card.description),
             public: agent.is_public,
         }
     }
@@ -196,9 +210,9 @@ impl LintedOut {
     /// What the card of an agent of the directory should be better at.
     ///
     /// # Errors
-    /// Those of [`Record::lint`].
-    pub fn of(record: &Record) -> Result<Self, RegistryError> {
-        Ok(Self { name: record.name.clone(), findings: record.lint()? })
+    /// Those of [`Registry::lint`].
+    pub fn of(registry: &Registry, record: &Record) -> Result<Self, RegistryError> {
+        Ok(Self { name: record.name.clone(), findings: registry.lint(record)? })
     }
 }
 

@@ -179,6 +179,28 @@ async fn what_strangers_wrote_comes_out_as_plain_json() {
     assert!(unknown.detail().contains("<b>\u{1b}\r\nX"), "{}", unknown.detail());
 }
 
+#[tokio::test]
+async fn a_megabyte_in_a_card_is_not_repeated_by_lists() {
+    let scene = Scene::new(&[]).await;
+    let contract = Contract::of(&scene).await;
+    let api = Api { scene: &scene, contract: &contract, key: None };
+    let (large, long) = ("l".repeat(1_000_000), "m".repeat(20_000));
+    let many: Vec<Value> = (0..300)
+        .map(|n| json!({ "id": format!("s{n}"), "name": "s", "description": "s", "tags": [format!("t{n}")] }))
+        .collect();
+    let skill = json!([{ "id": long, "name": long, "description": "s", "tags": [long] }]);
+    api.add("wordy", json!({ "description": large, "skills": skill })).await;
+    api.add("able", json!({ "skills": many })).await;
+    for query in ["q=mmmm&facets=true", "facets=true"] {
+        let listed = api.get(&format!("/v1/agents?{query}")).await.ok();
+        let bytes = listed.to_string().len();
+        assert!(bytes < 40_000, "{query}: {bytes} bytes");
+    }
+    let listed = api.get("/v1/agents?tag=t7").await.ok();
+    assert_eq!(listed["agents"][0]["agent"]["skills"].as_array().map(Vec::len), Some(200));
+    assert_eq!(api.get("/v1/agents/wordy").await.ok()["card"]["description"], large);
+}
+
 async fn odd_requests_are_refused(curator: &Api<'_>, due: Value) {
     for (verb, body) in [
         ("suspend", due),

@@ -158,6 +158,7 @@ async fn parameters_are_those_of_the_contract() {
         "any_tag",
         "binding",
         "capability",
+        "category",
         "facets",
         "input_mode",
         "min_evidence",
