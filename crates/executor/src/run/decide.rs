@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use planner::StepError;
 
 use super::{
-    Effect, Input, Outcome, Phase, RemoteTask, Rendered, Run, RunError, RunEvent, SkipReason,
-    StepId, StepIndex,
+    Effect, Input, Outcome, Phase, Rendered, Run, RunError, RunEvent, SkipReason, Step, StepId,
+    StepIndex,
 };
 use crate::body::Body;
 
@@ -45,10 +45,19 @@ impl Run {
                 self.decide_refused(step, attempt, other)
             }
             Input::Succeeded { step, attempt, at, task, result } => {
-                self.decide_succeeded(step, attempt, at, task, result)
+                self.decide_answer(step, attempt, at, |step, _| RunEvent::StepCompleted {
+                    step,
+                    attempt,
+                    at,
+                    task,
+                    result,
+                })
             }
             Input::RoundEnded { step, attempt, at, task, result, next } => {
-                self.decide_round(step, attempt, at, task, result, next)
+                self.decide_answer(step, attempt, at, |step, found| {
+                    let round = found.rounds() + 1;
+                    RunEvent::RoundEnded { step, attempt, round, at, task, result, next }
+                })
             }
             Input::Failed { step, attempt, at, failure } => {
                 self.decide_failed(step, attempt, at, *failure)
@@ -189,24 +198,24 @@ impl Run {
         })
     }
 
-    fn decide_succeeded(
+    /// What an agent's answer comes to. Work that is no longer wanted is over with it: that is as good as a confirmed
+    /// cancel.
+    fn decide_answer(
         &self,
         step: StepId,
         attempt: u32,
         at: Timestamp,
-        task: Option<RemoteTask>,
-        result: Body,
+        wanted: impl FnOnce(StepId, &Step) -> RunEvent,
     ) -> Option<RunEvent> {
         let found = self.at(self.find(&step)?);
         if !found.is_current(attempt) {
             return None;
         }
         Some(match found.phase {
-            // The work is no longer wanted, and it is over: that is as good as a confirmed cancel.
             Phase::Canceling { .. } => {
                 RunEvent::AttemptCanceled { step, attempt, at, confirmed: true }
             }
-            _ => RunEvent::StepCompleted { step, attempt, at, task, result },
+            _ => wanted(step, found),
         })
     }
 

@@ -167,8 +167,10 @@ impl Checker<'_, '_> {
         let mut read_steps = BTreeSet::new();
         for Reading { read, position } in reads {
             match &read.what {
-                ReadWhat::Step(name) => {
+                ReadWhat::This(members) => self.check_data(step, "this", members, true),
+                ReadWhat::Step(name, members) => {
                     if let Some(from) = self.find_step(name, read.span) {
+                        self.check_data(from, &read.text, members, false);
                         let kind = ReasonKind::Expression {
                             position: position.to_owned(),
                             text: read.text,
@@ -185,13 +187,23 @@ impl Checker<'_, '_> {
         read_steps.into_iter().collect()
     }
 
-    /// Resolves what the outputs read; they are evaluated when everything is settled and add no
-    /// edges.
-    pub(super) fn resolve_outputs(&mut self, reads: Vec<Reading>) -> Vec<usize> {
+    /// Resolves what is evaluated when everything is settled, and adds no edges: the outputs, and the `undo` of a step.
+    pub(super) fn resolve_outputs(&mut self, of: Option<usize>, reads: Vec<Reading>) -> Vec<usize> {
         let mut read_steps = BTreeSet::new();
         for Reading { read, .. } in reads {
             match &read.what {
-                ReadWhat::Step(name) => read_steps.extend(self.find_step(name, read.span)),
+                ReadWhat::This(members) => {
+                    if let Some(step) = of {
+                        self.check_data(step, "this", members, true);
+                    }
+                }
+                ReadWhat::Step(name, members) => {
+                    let found = self.find_step(name, read.span);
+                    if let Some(from) = found {
+                        self.check_data(from, &read.text, members, false);
+                    }
+                    read_steps.extend(found);
+                }
                 ReadWhat::AnyStep => self.dynamic_step(&read),
                 ReadWhat::Input(name) => self.check_input(name, read.span),
             }
