@@ -82,37 +82,19 @@ pub fn clean_up(plan: &Plan, ended: Ended<'_>) -> Option<Plan> {
     if !is_done && (is_completed || own.on_failure == 0) {
         return None;
     }
-    let mut steps: Vec<Step> = workflow.steps.iter().map(of_the_run).collect();
-    steps.extend(own.steps.iter().map(|step| Step { on_error: on_error(step), ..step.clone() }));
-    let mut stages = vec![0; first];
-    stages.extend((0..own.steps.len()).map(|at| match (at < own.on_failure, is_completed) {
-        (true, true) => 0,
-        (true, false) => 2,
-        (false, _) => 3,
-    }));
-    let mut bindings = [served, plan.clean_up_bindings.clone()].concat();
-    follow(&steps, first, &mut bindings);
-    let mut edges = own.edges.clone();
-    let references = references(&steps, first, &edges, &bindings);
-    for (undoes, by) in undone {
-        let at = steps.len();
-        if let Some(before) = at.checked_sub(1).filter(|before| stages[*before] == 1) {
-            let span = workflow.steps[undoes.step].span;
-            let reasons = vec![Reason { kind: ReasonKind::Needs, span }];
-            edges.push(Edge { from: before, to: at, reasons });
-        }
-        steps.push(undo_step(workflow, undoes));
-        stages.push(1);
-        bindings.push(Some(by));
-    }
+    let mut end = End::of(plan, is_completed, served);
+    let mut references = end.references(first);
     let fallbacks = fallbacks(plan, first);
-    let left = referable(&steps, first, &references, !fallbacks.is_empty())
+    let left = referable(&end.steps, first, &references, !fallbacks.is_empty())
         .map(|step| (step, left(step)))
         .filter(|(_, left)| !left.is_empty())
         .collect();
-    let (dependencies, dependents) = dag::neighbours(steps.len(), &edges);
-    let mut references = references;
+    for (undoes, by) in undone {
+        end.undo(workflow, undoes, by);
+    }
+    let End { steps, stages, bindings, edges } = end;
     references.resize(steps.len(), Vec::new());
+    let (dependencies, dependents) = dag::neighbours(steps.len(), &edges);
     let workflow = Workflow {
         steps,
         edges,
@@ -139,6 +121,64 @@ pub fn clean_up(plan: &Plan, ended: Ended<'_>) -> Option<Plan> {
     })
 }
 
+/// The steps of a clean-up, those of the run before them.
+struct End {
+    steps: Vec<Step>,
+    stages: Vec<u32>,
+    bindings: Vec<Option<Binding>>,
+    edges: Vec<Edge>,
+}
+
+impl End {
+    /// Those that do not depend on what is undone.
+    fn of(plan: &Plan, is_completed: bool, served: Vec<Option<Binding>>) -> End {
+        let (run, own) = (&plan.workflow.steps, &plan.workflow.clean_up);
+        let mut steps: Vec<Step> = run.iter().map(of_the_run).collect();
+        steps
+            .extend(own.steps.iter().map(|step| Step { on_error: on_error(step), ..step.clone() }));
+        let mut stages = vec![0; run.len()];
+        stages.extend((0..own.steps.len()).map(|at| match (at < own.on_failure, is_completed) {
+            (true, true) => 0,
+            (true, false) => 2,
+            (false, _) => 3,
+        }));
+        let mut bindings = [served, plan.clean_up_bindings.clone()].concat();
+        follow(&steps, run.len(), &mut bindings);
+        End { steps, stages, bindings, edges: own.edges.clone() }
+    }
+
+    /// Which Tasks each step refers to: what it names, or else the nearest of the steps before it and of those of the run
+    /// that any of them has to do with.
+    fn references(&self, first: usize) -> Vec<Vec<usize>> {
+        let steps = &self.steps;
+        let of_run = (first..steps.len()).flat_map(|to| {
+            let from = steps[to].looks_at().filter(|from| *from < first);
+            from.map(move |from| Edge { from, to, reasons: Vec::new() }).collect::<Vec<_>>()
+        });
+        let edges: Vec<Edge> = self.edges.iter().cloned().chain(of_run).collect();
+        let (dependencies, dependents) = dag::neighbours(steps.len(), &edges);
+        let order = dag::order(steps.len(), &edges).expect("a checked workflow has no cycle");
+        let served_by = served_by(&self.bindings);
+        let mut references = nearest_ancestors(&served_by, &order, &dependencies, &dependents);
+        // What there is to warn of was said when the plan was made.
+        take_named(steps.iter(), &served_by, &mut references);
+        references
+    }
+
+    /// Adds a step that undoes something, after all others that do.
+    fn undo(&mut self, workflow: &Workflow, undoes: Undoes, by: Binding) {
+        let at = self.steps.len();
+        if let Some(before) = at.checked_sub(1).filter(|before| self.stages[*before] == 1) {
+            let span = workflow.steps[undoes.step].span;
+            let reasons = vec![Reason { kind: ReasonKind::Needs, span }];
+            self.edges.push(Edge { from: before, to: at, reasons });
+        }
+        self.steps.push(undo_step(workflow, undoes));
+        self.stages.push(1);
+        self.bindings.push(Some(by));
+    }
+}
+
 /// Gives each step that is `same_as` another one the agent of that.
 fn follow(steps: &[Step], first: usize, bindings: &mut [Option<Binding>]) {
     for at in first..steps.len() {
@@ -148,28 +188,6 @@ fn follow(steps: &[Step], first: usize, bindings: &mut [Option<Binding>]) {
         }
         bindings[at] = bindings[other].clone();
     }
-}
-
-/// Which Tasks each step refers to: what it names, or else the nearest of the steps before it and of those of the run
-/// that any of them has to do with.
-fn references(
-    steps: &[Step],
-    first: usize,
-    edges: &[Edge],
-    bindings: &[Option<Binding>],
-) -> Vec<Vec<usize>> {
-    let of_run = (first..steps.len()).flat_map(|to| {
-        let from = steps[to].looks_at().filter(|from| *from < first);
-        from.map(move |from| Edge { from, to, reasons: Vec::new() }).collect::<Vec<_>>()
-    });
-    let edges: Vec<Edge> = edges.iter().cloned().chain(of_run).collect();
-    let (dependencies, dependents) = dag::neighbours(steps.len(), &edges);
-    let order = dag::order(steps.len(), &edges).expect("a checked workflow has no cycle");
-    let served_by = served_by(bindings);
-    let mut references = nearest_ancestors(&served_by, &order, &dependencies, &dependents);
-    // What there is to warn of was said when the plan was made.
-    take_named(steps.iter(), &served_by, &mut references);
-    references
 }
 
 /// The steps of the run whose Tasks may be referred to. Where an agent may have others after it, they are looked for among

@@ -67,8 +67,7 @@ impl Driver {
     /// The agent that served a step, and all items of it; nothing where there were several, or none.
     pub(super) fn only_server(&self, at: StepIndex) -> Option<&Binding> {
         let items = self.run.at(at).items.as_ref();
-        let all: Vec<StepIndex> =
-            items.map_or_else(|| vec![at], |items| items.indices().collect());
+        let all: Vec<StepIndex> = items.map_or_else(|| vec![at], |items| items.indices().collect());
         let mut serving = all.into_iter().map(|at| serving(&self.plan, &self.run, at));
         let first = serving.next()??;
         serving.all(|other| other.is_some_and(|it| is_same(first, it))).then_some(first)

@@ -348,11 +348,9 @@ impl Phase {
     /// The work that this phase wants done: at most two things.
     pub(super) fn effects(&self, at: StepIndex) -> [Option<Effect>; 2] {
         match self {
-            Self::Waiting
-            | Self::Ready
-            | Self::Answered(..)
-            | Self::Items
-            | Self::Settled(_) => [None, None],
+            Self::Waiting | Self::Ready | Self::Answered(..) | Self::Items | Self::Settled(_) => {
+                [None, None]
+            }
             // An agent that waits for authorization may go on by itself, and a sub-run as well; an agent that waits for
             // input cannot.
             Self::Paused { flight, pause, .. } => match pause.kind {

@@ -205,6 +205,7 @@ const UNSEEN: [(&str, &str); 26] = [
     ("run-schedule-that-never-comes", "a calendar is no matter of a schema"),
     ("step-chosen-at-run-time", IN_EXPRESSIONS),
     ("step-cycle", ELSEWHERE),
+    ("step-data", ELSEWHERE),
     ("step-needs-itself", ELSEWHERE),
     ("step-parallel-with-a-point", "JSON Schema takes 4.0 for a whole number"),
     ("step-retry-longer-than-the-longest", "two durations are compared"),

@@ -22,7 +22,13 @@ enum Form<'n> {
 impl<'n> Checker<'_, 'n> {
     /// Reports a name in the data of a step, or of one of its items, that its `expect`, `schema` or `set` leaves no
     /// room for. `read` is how the step is named.
-    pub(super) fn check_data(&mut self, step: usize, read: &str, members: &[Member], of_item: bool) {
+    pub(super) fn check_data(
+        &mut self,
+        step: usize,
+        read: &str,
+        members: &[Member],
+        of_item: bool,
+    ) {
         let entry = self.names.steps[step];
         let has_items = entry.value.get("for_each").is_some() && !of_item;
         let name = |at: usize| members.get(at).and_then(|member| member.name.as_deref());
@@ -36,10 +42,9 @@ impl<'n> Checker<'_, 'n> {
         let Some((at, known)) = impossible(form, &members[first..]) else { return };
         let at = first + at;
         let unknown = name(at).unwrap_or_default();
-        let path: Vec<&str> = members[..at].iter().filter_map(|it| it.name.as_deref()).collect();
+        let path: String = members[..at].iter().map(shown).collect();
         let message = format!(
-            "`{read}.{}` has no `{unknown}`: `{key}` of step `{}` leaves no room for it",
-            path.join("."),
+            "`{read}{path}` has no `{unknown}`: `{key}` of step `{}` leaves no room for it",
             entry.key
         );
         let help = match self.decoder.nearest(unknown, known.iter().copied()) {
@@ -49,6 +54,13 @@ impl<'n> Checker<'_, 'n> {
         };
         let problem = Diagnostic::error("workflow::unknown-data", message);
         self.decoder.report(problem.at(members[at].span, "").help(help));
+    }
+}
+
+fn shown(member: &Member) -> String {
+    match &member.name {
+        Some(name) => format!(".{name}"),
+        None => "[…]".to_owned(),
     }
 }
 
