@@ -120,7 +120,7 @@ async fn eight_workflows_may_be_inside_each_other_and_nine_may_not() {
     let why =
         "`w9` is one workflow too many inside each other: w1 → w2 → w3 → w4 → w5 → w6 → w7 → w8";
     assert!(told.contains(why) && told.contains("at most 8 are"), "{told}");
-    let told = convoke.run(["run", "w1"]).await.exits(1).stderr;
+    let told = convoke.run(["run", "w1"]).await.exits(2).stderr;
     assert!(told.contains(why), "{told}");
 }
 

@@ -29,7 +29,7 @@ use planner::{PassThrough, Plan};
 use protocol::v1::Message;
 use registry::Noted;
 use store::{Batch, Owned, Seq, Write};
-use tokio::sync::mpsc;
+use tokio::sync::{RwLock, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -89,6 +89,8 @@ pub(crate) struct Driver {
     clean_up: Option<RunId>,
     /// How many answers were handed down to sub-runs.
     passed: u64,
+    /// Read by each answer on its way down. The end of a sub-run is told once all of them have told what became of them.
+    passing: Arc<RwLock<()>>,
     /// What drives its sub-runs; nothing where it has none.
     sub_runs: Option<Arc<dyn SubRuns>>,
     /// What it and its sub-runs have sent.
@@ -155,6 +157,7 @@ impl Driver {
             waiting: Vec::new(),
             clean_up: None,
             passed: 0,
+            passing: Arc::default(),
             sub_runs: standing.sub_runs,
             tally: standing.tally,
             draft: Draft::default(),

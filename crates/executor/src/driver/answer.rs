@@ -178,7 +178,12 @@ impl Driver {
         let passing = sub_runs.pass(sub_run, Answer { step, message, once, taken: told });
         let report_to = self.report_to.clone();
         self.passed += 1;
+        let (lock, begun) = (Arc::clone(&self.passing), Arc::clone(&self.passing).try_read_owned());
         self.flights.start(Slot::Pass(self.passed), async move {
+            let _until_told = match begun {
+                Ok(begun) => begun,
+                Err(_) => lock.read_owned().await,
+            };
             passing.await;
             let told = heard.await.unwrap_or(Err(ReplyError::Unknown));
             if !matches!(told, Ok(_) | Err(ReplyError::Unfit { .. })) {
