@@ -93,6 +93,7 @@ fn a_plan_as_json_shows_the_same() {
         "version": "1.0"
       },
       "not": [],
+      "pause_timeout_seconds": 604800.0,
       "refers_to": [],
       "selected_by": "skill book_hotel, tags hotels",
       "streaming": false

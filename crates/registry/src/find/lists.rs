@@ -4,32 +4,37 @@
 pub(crate) fn intersect(a: &[u32], b: &[u32]) -> Vec<u32> {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let mut both = Vec::with_capacity(short.len());
-    walk(short, long, |_, _, number| both.push(number));
+    walk(short, long, |it| *it, |at| both.push(long[at]));
     both
 }
 
-/// Calls back for every number of both lists, with its place in each.
-pub(crate) fn walk(short: &[u32], long: &[u32], mut met: impl FnMut(usize, usize, u32)) {
+/// Calls back for every number of both lists, with its place in the longer one.
+pub(crate) fn walk<T>(
+    short: &[u32],
+    long: &[T],
+    number_of: impl Fn(&T) -> u32,
+    mut met: impl FnMut(usize),
+) {
     let mut at = 0;
-    for (place, number) in short.iter().enumerate() {
-        at += gallop(&long[at..], *number);
+    for number in short {
+        at += gallop(&long[at..], |it| number_of(it) < *number);
         match long.get(at) {
-            Some(found) if found == number => met(place, at, *number),
+            Some(found) if number_of(found) == *number => met(at),
             Some(_) => {}
             None => return,
         }
     }
 }
 
-/// The place of the first number that is not smaller, looked for in growing strides.
-fn gallop(list: &[u32], number: u32) -> usize {
+/// The place of the first that is not before what is looked for, in growing strides.
+fn gallop<T>(list: &[T], is_before: impl Fn(&T) -> bool) -> usize {
     let mut stride = 1;
-    while stride < list.len() && list[stride] < number {
+    while stride < list.len() && is_before(&list[stride]) {
         stride *= 2;
     }
     let from = stride / 2;
     let to = list.len().min(stride + 1);
-    from + list[from..to].partition_point(|it| *it < number)
+    from + list[from..to].partition_point(is_before)
 }
 
 /// What is in any of the lists, once.

@@ -23,27 +23,73 @@ const MOST_STANDINS: usize = 16;
 /// A word that so many agents have is whole, also when it is the last of a query.
 const WHOLE: usize = 100;
 
-/// Looking for one agent in a list costs as much as reading so many of it.
-const FEW: usize = 8;
+/// Looking for one agent in a list costs as much as asking of so many in the list whether they are wanted.
+const FEW: usize = 32;
 
 thread_local! {
     /// Kept between searches, for taking its memory anew would cost more than most of them.
-    static SCORES: RefCell<Scores> = const { RefCell::new(Scores { sums: Vec::new(), best: Vec::new() }) };
+    static SCORES: RefCell<Scores> = RefCell::default();
 }
 
-/// Per agent, what was counted in one search. All of it is nothing between two.
+/// What was counted in one search. All of it is nothing between two.
 #[derive(Default)]
 struct Scores {
+    /// The agents that are asked for, a bit each.
+    wanted: Wanted,
     /// For all words.
-    sums: Vec<f32>,
+    sums: Sums,
     /// For the best of the words that stand for the one being looked at.
-    best: Vec<f32>,
+    best: Sums,
+}
+
+/// A number per agent; those that are none are not looked at again.
+#[derive(Default)]
+struct Sums {
+    of_agents: Vec<f32>,
+    /// Those that have one, in no order.
+    found: Vec<u32>,
+}
+
+impl Sums {
+    /// What an agent has so far. Every score is worth something, so that one without is new.
+    #[inline]
+    fn entry(&mut self, agent: u32) -> &mut f32 {
+        let sum = &mut self.of_agents[agent as usize];
+        if *sum == 0.0 {
+            self.found.push(agent);
+        }
+        sum
+    }
+
+    /// All there is, which leaves nothing.
+    fn take(&mut self, mut each: impl FnMut(u32, f32)) {
+        for agent in self.found.drain(..) {
+            each(agent, std::mem::take(&mut self.of_agents[agent as usize]));
+        }
+    }
+}
+
+/// A set of agents.
+#[derive(Default)]
+struct Wanted(Vec<u64>);
+
+impl Wanted {
+    fn set(&mut self, agents: &[u32]) {
+        self.0.fill(0);
+        agents.iter().for_each(|agent| self.0[*agent as usize / 64] |= 1 << (agent % 64));
+    }
+
+    #[inline]
+    fn has(&self, agent: u32) -> bool {
+        self.0[agent as usize / 64] & 1 << (agent % 64) != 0
+    }
 }
 
 impl Scores {
     fn fit(&mut self, agents: usize) {
-        self.sums.resize(agents, 0.0);
-        self.best.resize(agents, 0.0);
+        self.wanted.0.resize(agents.div_ceil(64), 0);
+        self.sums.of_agents.resize(agents, 0.0);
+        self.best.of_agents.resize(agents, 0.0);
     }
 }
 
@@ -55,9 +101,16 @@ pub(crate) struct Terms {
     vocabulary: Vec<Box<str>>,
     /// Per word, where its postings begin; one more for the end.
     starts: Vec<u32>,
-    agents: Vec<u32>,
-    scores: Vec<f32>,
+    postings: Vec<Scored>,
+    /// Per posting, where the word stands.
     fields: Vec<u8>,
+}
+
+/// An agent that has a word, and what that is worth: side by side, because both are read together.
+#[derive(Clone, Copy)]
+struct Scored {
+    agent: u32,
+    score: f32,
 }
 
 /// The words of a query, each with those of the agents that it stands for.
@@ -92,27 +145,29 @@ impl Terms {
         builder.build()
     }
 
-    /// The agents that have any of the words, in the order of their numbers, with their scores; of
-    /// those in `among`, when it is given.
+    /// The agents that have any of the words, in no order, with their scores; of those in `among`, which is sorted, when
+    /// it is given.
     pub(crate) fn rank(&self, meant: &Meant<'_>, among: Option<&[u32]>) -> Vec<(u32, f32)> {
         let mut scores = SCORES.take();
         scores.fit(self.count);
+        let Scores { wanted, sums, best } = &mut scores;
+        among.iter().for_each(|among| wanted.set(among));
+        let among = among.map(|among| (among, &*wanted));
         for (_, standins) in &meant.0 {
-            match standins[..] {
-                [only] => self.score(only, among, |agent, score| scores.sums[agent] += score),
-                _ => self.score_best(standins, among, &mut scores),
+            if let [only] = standins[..] {
+                self.score(only, among, |agent, score| *sums.entry(agent) += score);
+                continue;
             }
+            for standin in standins {
+                self.score(*standin, among, |agent, score| {
+                    let best = best.entry(agent);
+                    *best = best.max(score);
+                });
+            }
+            best.take(|agent, score| *sums.entry(agent) += score);
         }
-        // Every posting is worth something.
-        let found = |agent: u32| {
-            let score = scores.sums[agent as usize];
-            (score > 0.0).then_some((agent, score))
-        };
-        let ranked = match among {
-            Some(among) => among.iter().copied().filter_map(found).collect(),
-            None => (0..).take(self.count).filter_map(found).collect(),
-        };
-        self.clear(meant, &mut scores.sums);
+        let mut ranked = Vec::with_capacity(sums.found.len());
+        sums.take(|agent, score| ranked.push((agent, score)));
         SCORES.set(scores);
         ranked
     }
@@ -123,7 +178,8 @@ impl Terms {
         for (word, standins) in &meant.0 {
             for Standin { term, kind } in standins {
                 let (from, to) = self.range(*term);
-                if let Ok(at) = self.agents[from..to].binary_search(&agent) {
+                let postings = &self.postings[from..to];
+                if let Ok(at) = postings.binary_search_by_key(&agent, |it| it.agent) {
                     matches.push(Match {
                         word: (*word).to_owned(),
                         term: self.vocabulary[*term as usize].to_string(),
@@ -216,50 +272,24 @@ impl Terms {
         near.map(|(term, _)| Standin { term, kind: Kind::Typo }).take(MOST_STANDINS).collect()
     }
 
-    /// Adds the score of the best of several words that stand for one.
-    fn score_best(&self, standins: &[Standin], among: Option<&[u32]>, scores: &mut Scores) {
-        let Scores { sums, best } = scores;
-        for standin in standins {
-            self.score(*standin, among, |agent, score| best[agent] = best[agent].max(score));
-        }
-        for standin in standins {
-            // Whoever has several of them is taken once.
-            self.score(*standin, among, |agent, _| sums[agent] += std::mem::take(&mut best[agent]));
-        }
-    }
-
-    /// Calls back for the agents that have a word, with what that is worth. It may leave out agents that
-    /// are not `among` those wanted.
+    /// Calls back for the agents that have a word, and are among those wanted, with what that is worth.
     fn score(
         &self,
         Standin { term, kind }: Standin,
-        among: Option<&[u32]>,
-        mut take: impl FnMut(usize, f32),
+        among: Option<(&[u32], &Wanted)>,
+        mut take: impl FnMut(u32, f32),
     ) {
         let (from, to) = self.range(term);
-        let (agents, scores, worth) =
-            (&self.agents[from..to], &self.scores[from..to], kind.worth());
+        let (postings, worth) = (&self.postings[from..to], kind.worth());
+        let mut take = |posting: &Scored| take(posting.agent, posting.score * worth);
         match among {
-            Some(among) if among.len() < agents.len() / FEW => {
-                walk(among, agents, |_, at, agent| take(agent as usize, scores[at] * worth));
+            Some((among, _)) if among.len() < postings.len() / FEW => {
+                walk(among, postings, |it| it.agent, |at| take(&postings[at]));
             }
-            _ => {
-                let postings = agents.iter().zip(scores);
-                postings.for_each(|(agent, score)| take(*agent as usize, score * worth));
+            Some((_, wanted)) => {
+                postings.iter().filter(|it| wanted.has(it.agent)).for_each(take);
             }
-        }
-    }
-
-    /// Takes the scores of all words back.
-    fn clear(&self, meant: &Meant<'_>, sums: &mut [f32]) {
-        let postings: usize = meant.0.iter().map(|(_, standins)| self.having(standins)).sum();
-        if postings > sums.len() / FEW {
-            sums.fill(0.0);
-            return;
-        }
-        for Standin { term, .. } in meant.0.iter().flat_map(|(_, standins)| standins) {
-            let (from, to) = self.range(*term);
-            self.agents[from..to].iter().for_each(|agent| sums[*agent as usize] = 0.0);
+            None => postings.iter().for_each(take),
         }
     }
 
@@ -339,19 +369,18 @@ impl Builder {
             u32::try_from(before).expect("fewer than 2^32 postings")
         });
         let starts: Vec<u32> = starts.collect();
-        let scores = self.scores(&starts);
+        let postings = self.scored(&starts);
         Terms {
             count: self.lengths.len(),
             vocabulary,
             starts,
-            agents: self.postings.iter().map(|it| it.agent).collect(),
-            scores,
+            postings,
             fields: self.postings.iter().map(|it| it.fields).collect(),
         }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "scores need no more precision")]
-    fn scores(&self, starts: &[u32]) -> Vec<f32> {
+    fn scored(&self, starts: &[u32]) -> Vec<Scored> {
         let all = self.lengths.len() as f32;
         let mean = (self.lengths.iter().sum::<f32>() / all.max(1.0)).max(1.0);
         self.postings
@@ -361,7 +390,8 @@ impl Builder {
                 let rarity = (1.0 + (all - having + 0.5) / (having + 0.5)).ln();
                 let length = self.lengths[*agent as usize] / mean;
                 let dampened = weight + SATURATION * (1.0 - LENGTH + LENGTH * length);
-                rarity * weight * (SATURATION + 1.0) / dampened
+                let score = rarity * weight * (SATURATION + 1.0) / dampened;
+                Scored { agent: *agent, score }
             })
             .collect()
     }
