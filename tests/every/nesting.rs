@@ -193,6 +193,31 @@ async fn a_client_answers_what_is_asked_inside_and_finds_it_in_the_history() {
     assert_eq!(listed.tasks.len(), 1);
 }
 
+/// The answer ends the sub-run and with it the run, and whoever gave it hears all the same that it was taken.
+#[tokio::test]
+async fn an_answer_that_ends_everything_is_told_to_be_taken_and_is_in_the_history() {
+    let convoke = Convoke::default();
+    convoke.write("workflows/child.yaml", "convoke: 1\nname: child\nsteps: {one: {ask: One?}}\n");
+    convoke.write(
+        "workflows/parent.yaml",
+        "convoke: 1\nname: parent\ninputs: {q: {from: text}}\nsteps: {sub: {workflow: child}}\n",
+    );
+    let served = Served::start(&convoke).await;
+    let answered = (0..32).map(|number| {
+        let served = &served;
+        async move {
+            let message = said(&format!("go {number}"));
+            let task = served
+                .send(message.with_metadata("urn:convoke:workflow:v1", "parent"), false)
+                .await;
+            let done = served.send(said("yes").with_task(&task.id), false).await;
+            (done.state(), served.task(&task.id).await.history.len())
+        }
+    });
+    let ended = futures_util::future::join_all(answered).await;
+    assert_eq!(ended, vec![(TaskState::Completed, 2); 32]);
+}
+
 #[tokio::test]
 async fn calls_inside_count_against_the_budget_of_the_whole() {
     let agent = Scripted::polled(echo).await;
