@@ -176,7 +176,12 @@ async fn a_document_is_announced_once_a_person_approves_it() {
     let waits = desk.run("document-review", &["-m", text]).await.exits(4);
     let run = run_of(&waits);
     let shown = desk.convoke.run(["runs", "show", &run]).await.exits(0).stdout;
-    assert!(shown.contains("An agent found: unfinished: TODO: hours"), "{shown}");
+    assert!(
+        shown.contains(
+            "waits for input: May this be published? An agent found: unfinished: TODO: hours"
+        ),
+        "{shown}"
+    );
     let reply =
         |answer: &'static str| desk.convoke.command(["--json", "runs", "reply", &run, answer]);
     let vague = tests::convoke::finish(reply("perhaps")).await;

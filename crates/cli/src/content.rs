@@ -16,6 +16,7 @@ use crate::{
     args::Args,
     failure::Failure,
     output::{self, BOLD, DIM},
+    progress::asked,
 };
 
 /// Shows a run that has ended: its outputs, and where each artifact came from.
@@ -87,6 +88,12 @@ pub(crate) struct StepReport {
     pub(crate) reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
+    /// What it waits for itself: `input`, `auth` or `outcome`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) waits_for: Option<&'static str>,
+    /// What is asked then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) outputs: Option<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -150,6 +157,7 @@ async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<St
         return Err(Failure::usage(format!("the run has no step `{id}`")));
     };
     let step = recorded.run.at(at);
+    let pause = step.phase.pause().filter(|pause| pause.within.is_none());
     Ok(StepReport {
         step: id.to_string(),
         state: recorded.run.step_state(at).as_str(),
@@ -161,6 +169,8 @@ async fn step_report(runs: &Runs, recorded: &Recorded, id: &StepId) -> Result<St
         reused_from: step.reused.as_ref().map(|from| from.run.to_string()),
         reason: step.skip_reason().map(ToString::to_string),
         error: result.as_ref().and_then(|result| result.error.as_ref()).map(|e| e.message.clone()),
+        waits_for: pause.map(|pause| pause.kind.as_str()),
+        question: pause.map(asked),
         outputs: result.as_ref().and_then(outputs),
         earlier: result.as_mut().map(|it| std::mem::take(&mut it.earlier)).unwrap_or_default(),
         artifacts: result.map(|result| result.artifacts).unwrap_or_default(),

@@ -140,7 +140,7 @@ fn about(event: &RunEvent) -> Line<'_> {
 
 /// What a step asks a person.
 fn asked(event: &'static str, at: Timestamp, pause: &Pause) -> Line<'static> {
-    Line { waits_for: Some("input"), question: pause.text(), ..of_run(event, at) }
+    Line { waits_for: Some(pause.kind.as_str()), question: pause.text(), ..of_run(event, at) }
 }
 
 fn of_header<'a>(event: &'static str, at: Timestamp, header: &'a Header) -> Line<'a> {
@@ -173,11 +173,7 @@ fn of_attempt(event: &RunEvent) -> Line<'_> {
         }
         RunEvent::AttemptPaused { attempt, at, task, pause, .. } => Line {
             task_id: task.as_ref().map(id),
-            waits_for: Some(match pause.kind {
-                PauseKind::Input => "input",
-                PauseKind::Auth => "auth",
-                PauseKind::Outcome => "outcome",
-            }),
+            waits_for: Some(pause.kind.as_str()),
             question: pause.text(),
             mismatch: pause.mismatch.as_deref(),
             ..attempt_of("attempt_paused", attempt, Some(at))
@@ -230,7 +226,7 @@ fn of_turn(event: &RunEvent) -> Line<'_> {
             ..attempt_of("round_ended", attempt, Some(at))
         },
         RunEvent::OutcomeUnknown { attempt, at, why, .. } => Line {
-            waits_for: Some("outcome"),
+            waits_for: Some(PauseKind::Outcome.as_str()),
             question: Some(why.clone()),
             ..attempt_of("outcome_unknown", attempt, Some(at))
         },

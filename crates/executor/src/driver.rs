@@ -10,6 +10,7 @@ mod clean_up;
 mod hints;
 mod judge;
 mod outcomes;
+mod passages;
 mod references;
 mod relay;
 mod render;
@@ -50,7 +51,7 @@ use crate::{
     tally::Tally,
 };
 
-use self::results::Results;
+use self::{passages::Passages, results::Results};
 pub(crate) use self::{
     reuse::RESULTS,
     shared::{Shared, Uncallable},
@@ -85,12 +86,17 @@ pub(crate) struct Driver {
     seat: Arc<Seat>,
     /// Whose answers are drafted and not committed.
     waiting: Vec<Waiting>,
+    /// Answers on their way to sub-runs.
+    passages: Passages,
     /// What cleans up after it, once that is drafted.
     clean_up: Option<RunId>,
+<<<<<<< HEAD
     /// How many answers were handed down to sub-runs.
     passed: u64,
     /// Read by each answer on its way down. The end of a sub-run is told once all of them have told what became of them.
     passing: Arc<RwLock<()>>,
+=======
+>>>>>>> mine
     /// What drives its sub-runs; nothing where it has none.
     sub_runs: Option<Arc<dyn SubRuns>>,
     /// What it and its sub-runs have sent.
@@ -155,9 +161,13 @@ impl Driver {
             mailbox: standing.mailbox,
             seat: standing.seat,
             waiting: Vec::new(),
+            passages: Passages::default(),
             clean_up: None,
+<<<<<<< HEAD
             passed: 0,
             passing: Arc::default(),
+=======
+>>>>>>> mine
             sub_runs: standing.sub_runs,
             tally: standing.tally,
             draft: Draft::default(),
@@ -239,7 +249,7 @@ impl Driver {
         match woke {
             Woke::Report(Some(report)) => {
                 let report = self.judge(report).await?;
-                self.take(report);
+                self.take_in_turn(report);
             }
             // Unreachable: this driver holds a sender itself.
             Woke::Report(None) => (),
@@ -252,7 +262,7 @@ impl Driver {
         }
         while let Ok(report) = self.reports.try_recv() {
             let report = self.judge(report).await?;
-            self.take(report);
+            self.take_in_turn(report);
         }
         Ok(())
     }
@@ -283,7 +293,7 @@ impl Driver {
             return;
         }
         if let Some(at) = subject {
-            if is_farewell || events.iter().any(is_answered_inside) {
+            if is_farewell {
                 self.flights.stop(Slot::Flight(at, self.run.at(at).attempts));
             }
             if let Some(result) = report.result
@@ -426,9 +436,4 @@ impl Driver {
             to: self.report_to.clone(),
         }
     }
-}
-
-/// Whether less waits inside of a sub-run: whoever follows it looks again.
-fn is_answered_inside(event: &RunEvent) -> bool {
-    matches!(event, RunEvent::AnswerPassed { answered: Some(_), .. })
 }

@@ -20,7 +20,7 @@ pub(crate) enum Slot {
     /// Waits for an un-bound attempt that is no longer wanted.
     GiveUp(StepIndex, u32),
     /// Hands an answer down to a sub-run.
-    Pass(u64),
+    Pass(StepIndex, u64),
     /// Sleeps until a step's deadline.
     StepDeadline(StepIndex),
     /// Sleeps until the run's timeout.
@@ -51,7 +51,7 @@ impl Slot {
             | Self::Sleep(at, attempt)
             | Self::Cancel(at, attempt)
             | Self::GiveUp(at, attempt) => Some((at, attempt)),
-            Self::Expire(_) | Self::Pass(_) | Self::StepDeadline(_) | Self::Deadline => None,
+            Self::Expire(_) | Self::Pass(..) | Self::StepDeadline(_) | Self::Deadline => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod attributes;
 mod lists;
+mod scores;
 mod terms;
 mod words;
 

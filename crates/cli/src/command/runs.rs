@@ -137,6 +137,9 @@ fn print_step(step: &StepReport, above: &str) {
     if let Some(why) = step.error.as_ref().or(step.reason.as_ref()) {
         println!("  {DIM}why{DIM:#} {}", content::clean(why));
     }
+    if let (Some(what), Some(question)) = (step.waits_for, &step.question) {
+        println!("  {DIM}waits for{DIM:#} {what}: {question}");
+    }
     for version in &step.earlier {
         print_artifact(&format!("round {}", version.round), &version.artifact);
     }

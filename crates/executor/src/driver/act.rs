@@ -46,7 +46,7 @@ impl Driver {
             }
             Slot::Sleep(at, attempt) => wanted.contains(Effect::Sleep(at, attempt)),
             // Each ends by itself, and is about no effect.
-            Slot::Pass(_) => true,
+            Slot::Pass(..) => true,
             Slot::Expire(at) => wanted.contains(Effect::Expire(at)),
             Slot::Cancel(at, attempt) => wanted.contains(Effect::Cancel(at, attempt)),
             Slot::GiveUp(at, attempt) => wanted.contains(Effect::GiveUp(at, attempt)),
@@ -76,7 +76,7 @@ impl Driver {
                     });
                 }
             }
-            Slot::Pass(_) => (),
+            Slot::Pass(..) => (),
             Slot::Expire(at) => self.remind_of_pause(at)?,
             Slot::StepDeadline(at) => self.remind_of_step(at),
             Slot::Deadline => self.remind_of_deadline(),
@@ -209,7 +209,7 @@ impl Driver {
                 self.take(Report::of(Input::Woken { step, attempt }));
             }
             // Whoever answered hears nothing, and looks.
-            Slot::Pass(_) => (),
+            Slot::Pass(at, _) => self.end_passage(at),
             Slot::Expire(at) => {
                 if let Err(error) = self.remind_of_pause(at) {
                     tracing::error!(%error, "a pause cannot end");

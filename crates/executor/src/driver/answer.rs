@@ -10,7 +10,6 @@ use super::{Driver, Shared, ask::Replied, relay::relayed};
 use crate::{
     ExecutorError, RunId,
     answer::{Answer, ReplyError, Waiting},
-    flights::Slot,
     id::{Purpose, message_id},
     once,
     report::{Report, body_of},
@@ -133,7 +132,7 @@ impl Driver {
     /// end in between, the answer is lost to nobody.
     fn pass_down(&mut self, at: StepIndex, address: &StepId, answer: Answer) {
         let refused = match self.passage(at, address, &answer) {
-            Ok((sub_run, report)) => return self.start_passing(sub_run, report, answer),
+            Ok((sub_run, report)) => return self.start_passing(at, sub_run, report, answer),
             Err(refused) => refused,
         };
         // Whoever asked may be gone.
@@ -170,13 +169,14 @@ impl Driver {
         Ok((sub_run, Report { blobs, ..Report::of(input) }))
     }
 
-    fn start_passing(&mut self, sub_run: RunId, report: Report, answer: Answer) {
+    fn start_passing(&mut self, at: StepIndex, sub_run: RunId, report: Report, answer: Answer) {
         // Unreachable: a run without sub-runs has no pause inside of one. Whoever asked hears that it is not known.
         let Some(sub_runs) = &self.sub_runs else { return };
         let Answer { step, message, once, taken } = answer;
         let (told, heard) = oneshot::channel();
         let passing = sub_runs.pass(sub_run, Answer { step, message, once, taken: told });
         let report_to = self.report_to.clone();
+<<<<<<< HEAD
         self.passed += 1;
         let (lock, begun) = (Arc::clone(&self.passing), Arc::clone(&self.passing).try_read_owned());
         self.flights.start(Slot::Pass(self.passed), async move {
@@ -184,12 +184,12 @@ impl Driver {
                 Ok(begun) => begun,
                 Err(_) => lock.read_owned().await,
             };
+=======
+        let slot = self.passages.begin(at);
+        self.flights.start(slot, async move {
+>>>>>>> mine
             passing.await;
             let told = heard.await.unwrap_or(Err(ReplyError::Unknown));
-            if !matches!(told, Ok(_) | Err(ReplyError::Unfit { .. })) {
-                // Whoever asked may be gone.
-                return drop(taken.send(told));
-            }
             let report = passed(report, Waiting { told, taken });
             // The driver may be gone, and whoever asked hears so.
             drop(report_to.send(report).await);
@@ -295,10 +295,16 @@ impl Driver {
     }
 }
 
-/// What is kept of an answer that a sub-run has taken. One that does not fit is kept, and asked for once more.
+/// What is kept of an answer that a sub-run has decided about: nothing of one that was refused. One that does not fit is
+/// kept, and asked for once more.
 fn passed(mut report: Report, waiting: Waiting) -> Report {
-    if let (Err(_), Input::PassedDown { answered, .. }) = (&waiting.told, &mut report.input) {
+    if let (Err(refused), Input::PassedDown { answered, said, .. }) =
+        (&waiting.told, &mut report.input)
+    {
         *answered = None;
+        if !matches!(refused, ReplyError::Unfit { .. }) {
+            *said = None;
+        }
     }
     Report { waiting: Some(waiting), ..report }
 }

@@ -282,6 +282,18 @@ pub enum PauseKind {
     Outcome,
 }
 
+impl PauseKind {
+    /// The word for what is waited for.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Auth => "auth",
+            Self::Outcome => "outcome",
+        }
+    }
+}
+
 /// Where a result was made that a step takes over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reuse {

@@ -63,7 +63,7 @@ pub enum Input {
         /// How many.
         calls: u64,
     },
-    /// A sub-run has taken somebody's answer.
+    /// A sub-run has decided about somebody's answer. One that it has not taken leaves nothing.
     PassedDown {
         step: StepId,
         attempt: u32,

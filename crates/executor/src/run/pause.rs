@@ -55,7 +55,8 @@ impl Run {
         let answered = answered
             .filter(|answered| within.is_some_and(|within| within.pauses.contains(answered)))
             .map(|(address, _)| address.clone());
-        (is_inside && found.is_current(attempt)).then_some(RunEvent::AnswerPassed {
+        let is_taken = answered.is_some() || said.is_some();
+        (is_inside && is_taken && found.is_current(attempt)).then_some(RunEvent::AnswerPassed {
             step,
             attempt,
             at,
@@ -64,7 +65,7 @@ impl Run {
         })
     }
 
-    /// Takes away what waits no more inside of a sub-run. Whoever follows it looks again.
+    /// Takes away what waits no more inside of a sub-run.
     pub(super) fn answered_inside(
         &mut self,
         step: &StepId,
@@ -82,9 +83,12 @@ impl Run {
         if within.pauses.is_empty() {
             return self.unpause(step, at);
         }
-        let attempt = flight.attempt;
         self.set_phase(index, Phase::Paused { flight, task, pause, since });
-        self.effects.renew(Effect::Watch(index, attempt));
+    }
+
+    /// Has a sub-run followed anew, from what is known of it now.
+    pub(crate) fn look_again(&mut self, at: StepIndex) {
+        self.effects.renew(Effect::Watch(at, self.at(at).attempts));
     }
 
     /// Whether somebody has to do something, and whether all of it is authorization elsewhere.

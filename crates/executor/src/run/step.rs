@@ -336,7 +336,8 @@ impl Step {
 
 impl Phase {
     /// What it waits for, if it is a pause.
-    pub(super) fn pause(&self) -> Option<&Pause> {
+    #[must_use]
+    pub fn pause(&self) -> Option<&Pause> {
         match self {
             Self::Paused { pause, .. }
             | Self::Asked { pause, .. }

@@ -2,10 +2,10 @@
 //!
 //! The index never changes, so the score of each posting is worked out when it is built.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::lists::walk;
+use super::scores::{SCORES, Scores, Wanted};
 use super::words::{is_one_off, of_agent, of_query};
 use super::{Field, Kind, Match};
 use crate::Agent;
@@ -25,73 +25,6 @@ const WHOLE: usize = 100;
 
 /// Looking for one agent in a list costs as much as asking of so many in the list whether they are wanted.
 const FEW: usize = 32;
-
-thread_local! {
-    /// Kept between searches, for taking its memory anew would cost more than most of them.
-    static SCORES: RefCell<Scores> = RefCell::default();
-}
-
-/// What was counted in one search. All of it is nothing between two.
-#[derive(Default)]
-struct Scores {
-    /// The agents that are asked for, a bit each.
-    wanted: Wanted,
-    /// For all words.
-    sums: Sums,
-    /// For the best of the words that stand for the one being looked at.
-    best: Sums,
-}
-
-/// A number per agent; those that are none are not looked at again.
-#[derive(Default)]
-struct Sums {
-    of_agents: Vec<f32>,
-    /// Those that have one, in no order.
-    found: Vec<u32>,
-}
-
-impl Sums {
-    /// What an agent has so far. Every score is worth something, so that one without is new.
-    #[inline]
-    fn entry(&mut self, agent: u32) -> &mut f32 {
-        let sum = &mut self.of_agents[agent as usize];
-        if *sum == 0.0 {
-            self.found.push(agent);
-        }
-        sum
-    }
-
-    /// All there is, which leaves nothing.
-    fn take(&mut self, mut each: impl FnMut(u32, f32)) {
-        for agent in self.found.drain(..) {
-            each(agent, std::mem::take(&mut self.of_agents[agent as usize]));
-        }
-    }
-}
-
-/// A set of agents.
-#[derive(Default)]
-struct Wanted(Vec<u64>);
-
-impl Wanted {
-    fn set(&mut self, agents: &[u32]) {
-        self.0.fill(0);
-        agents.iter().for_each(|agent| self.0[*agent as usize / 64] |= 1 << (agent % 64));
-    }
-
-    #[inline]
-    fn has(&self, agent: u32) -> bool {
-        self.0[agent as usize / 64] & 1 << (agent % 64) != 0
-    }
-}
-
-impl Scores {
-    fn fit(&mut self, agents: usize) {
-        self.wanted.0.resize(agents.div_ceil(64), 0);
-        self.sums.of_agents.resize(agents, 0.0);
-        self.best.of_agents.resize(agents, 0.0);
-    }
-}
 
 /// Finds agents, given by their number, by words.
 pub(crate) struct Terms {

@@ -78,14 +78,17 @@ fn passed_down(run: &Run, step: StepId, at: Timestamp, is_taken: bool) -> Input 
     let within = found.phase.pause().and_then(|pause| pause.within.as_ref());
     let asked = within.and_then(|within| within.pauses.first());
     let answered = asked.filter(|_| is_taken).cloned().map(Box::new);
-    Input::PassedDown { attempt: found.attempts, step, at, answered, said: None }
+    Input::PassedDown { attempt: found.attempts, step, at, answered, said: Some(body("answer")) }
 }
 
 /// What comes of a sub-run.
 pub(super) fn inside(step: StepId, attempt: u32, at: Timestamp, is_paused: bool) -> Input {
     match (at.as_millisecond() % 4, is_paused) {
         (0, false) => paused_inside(step, attempt, at),
-        (0, true) => Input::PassedDown { step, attempt, at, answered: None, said: None },
+        (0, true) => {
+            let said = Some(body("answer"));
+            Input::PassedDown { step, attempt, at, answered: None, said }
+        }
         (1, _) => Input::Counted { step, attempt, calls: 2 },
         (_, true) => Input::Unpaused { step, attempt, at },
         (_, false) => succeeded(step, attempt, at),
