@@ -30,7 +30,7 @@ use planner::{PassThrough, Plan};
 use protocol::v1::Message;
 use registry::Noted;
 use store::{Batch, Owned, Seq, Write};
-use tokio::sync::{RwLock, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -90,13 +90,6 @@ pub(crate) struct Driver {
     passages: Passages,
     /// What cleans up after it, once that is drafted.
     clean_up: Option<RunId>,
-<<<<<<< HEAD
-    /// How many answers were handed down to sub-runs.
-    passed: u64,
-    /// Read by each answer on its way down. The end of a sub-run is told once all of them have told what became of them.
-    passing: Arc<RwLock<()>>,
-=======
->>>>>>> mine
     /// What drives its sub-runs; nothing where it has none.
     sub_runs: Option<Arc<dyn SubRuns>>,
     /// What it and its sub-runs have sent.
@@ -163,11 +156,6 @@ impl Driver {
             waiting: Vec::new(),
             passages: Passages::default(),
             clean_up: None,
-<<<<<<< HEAD
-            passed: 0,
-            passing: Arc::default(),
-=======
->>>>>>> mine
             sub_runs: standing.sub_runs,
             tally: standing.tally,
             draft: Draft::default(),

@@ -176,18 +176,8 @@ impl Driver {
         let (told, heard) = oneshot::channel();
         let passing = sub_runs.pass(sub_run, Answer { step, message, once, taken: told });
         let report_to = self.report_to.clone();
-<<<<<<< HEAD
-        self.passed += 1;
-        let (lock, begun) = (Arc::clone(&self.passing), Arc::clone(&self.passing).try_read_owned());
-        self.flights.start(Slot::Pass(self.passed), async move {
-            let _until_told = match begun {
-                Ok(begun) => begun,
-                Err(_) => lock.read_owned().await,
-            };
-=======
         let slot = self.passages.begin(at);
         self.flights.start(slot, async move {
->>>>>>> mine
             passing.await;
             let told = heard.await.unwrap_or(Err(ReplyError::Unknown));
             let report = passed(report, Waiting { told, taken });

@@ -14,10 +14,7 @@ use protocol::{
     v1::{Artifact, Part, part::Content},
 };
 use serde_json::{Map, Value};
-use tokio::{
-    sync::RwLock,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 
 use super::Driver;
 use crate::{
@@ -51,8 +48,6 @@ struct Attendant {
     deadline: Option<Timestamp>,
     timeout: Duration,
     context_id: String,
-    /// Held by answers that are on their way to it.
-    passing: Arc<RwLock<()>>,
     reporter: Reporter,
 }
 
@@ -128,7 +123,6 @@ impl Driver {
             timeout: self.run.shape_of(at).timeout,
             context_id: self.contexts.ours().to_owned(),
             intent: flight.intent,
-            passing: Arc::clone(&self.passing),
             reporter: self.reporter(at, attempt),
         };
         self.flights.start(Slot::Flight(at, attempt), attendant.attend());
@@ -219,8 +213,6 @@ impl Attendant {
         let mut recorded = runs.read(&self.id).await?;
         loop {
             if let Some(outcome) = recorded.run.outcome().cloned() {
-                // Whoever gave the answer that ended it hears that it was taken: the run above may end with it.
-                let _all_are_told = Arc::clone(&self.passing).write_owned().await;
                 return self.ended(&recorded, outcome).await;
             }
             let pause = pause_of(&recorded, &self.reporter.step);
