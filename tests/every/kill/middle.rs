@@ -80,6 +80,16 @@ impl Middle {
             .expect("it has work to hold back");
     }
 
+    /// Waits until an agent was sent so many Messages.
+    async fn until_asked(&self, agent: &str, count: usize) {
+        let is_so = async {
+            while self.agents[agent].0.calls.count() < count {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, is_so).await.expect("it is asked");
+    }
+
     /// Kills a process once an agent holds work back, lets that go on, and reads what the process has left.
     async fn killed_at(&self, process: Process, agent: &str) -> Journal {
         self.until_held(agent).await;

@@ -19,12 +19,7 @@ outputs: {o: {value: \"${{ steps.said.text }}\"}}
     first.kill().await;
     let first = middle.journal().await;
     let second = middle.start();
-    let is_there = async {
-        while middle.agents["writer"].0.calls.count() < 2 {
-            tokio::task::yield_now().await
-        }
-    };
-    tokio::time::timeout(tests::PATIENCE, is_there).await.expect("it is asked by the second run");
+    middle.until_asked("writer", 2).await;
     let second = middle.killed_at(second, "writer").await;
     assert_ne!(first.run, second.run);
     assert_eq!((first.count("step_reused"), second.count("step_reused")), (0, 1));
