@@ -88,7 +88,7 @@ fn what_a_schema_leaves_room_for_may_be_read() {
         ".m",
     );
     read("{additionalProperties: false}", "[0]");
-    read("{additionalProperties: false}", ".get('m')");
+    read("{additionalProperties: false}", ".get(''m'')");
     read("{items: {additionalProperties: false, properties: {n: {}}}}", "[0].n");
 }
 
