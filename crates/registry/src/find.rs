@@ -1,11 +1,13 @@
 //! Finding agents: exact filters first, then ranked text, with counts and pages.
 
 mod attributes;
+mod dense;
 mod lists;
 mod scores;
 mod terms;
 mod words;
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -325,28 +327,26 @@ pub(crate) fn find(index: &Index, query: &Query) -> Found {
 }
 
 /// The agents that all filters let through, sorted; none when there are no filters.
-fn filtered(index: &Index, query: &Query) -> Option<Vec<u32>> {
+fn filtered<'a>(index: &'a Index, query: &Query) -> Option<Cow<'a, [u32]>> {
     let (volatile, exact): (Vec<&Filter>, Vec<&Filter>) =
         query.filters.iter().partition(|filter| filter.facet.is_volatile());
-    let mut lists: Vec<_> =
+    let mut lists: Vec<Cow<'_, [u32]>> =
         exact.iter().map(|filter| index.attributes().having(filter, index.synonyms())).collect();
     lists.sort_by_key(|list| list.len());
-    let mut lists = lists.into_iter();
-    let first = lists.next().map(std::borrow::Cow::into_owned);
-    let mut kept = lists.fold(first, |kept, list| kept.map(|kept| intersect(&kept, &list)));
+    let mut kept = lists.into_iter().reduce(|kept, list| intersect(&kept, &list).into());
     for filter in volatile {
         let is_wanted = |number: &u32| index.standing(*number).passes(filter);
         match &mut kept {
-            Some(kept) => kept.retain(is_wanted),
+            Some(kept) => kept.to_mut().retain(is_wanted),
             None => kept = Some(index.numbers().filter(is_wanted).collect()),
         }
     }
     kept
 }
 
-fn unranked(index: &Index, filtered: Option<Vec<u32>>) -> Vec<(u32, f32)> {
+fn unranked(index: &Index, filtered: Option<Cow<'_, [u32]>>) -> Vec<(u32, f32)> {
     match filtered {
-        Some(numbers) => numbers.into_iter().map(|number| (number, 0.0)).collect(),
+        Some(numbers) => numbers.iter().map(|number| (*number, 0.0)).collect(),
         None => index.numbers().map(|number| (number, 0.0)).collect(),
     }
 }

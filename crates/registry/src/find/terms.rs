@@ -4,8 +4,9 @@
 
 use std::collections::HashMap;
 
+use super::dense::DenseWords;
 use super::lists::walk;
-use super::scores::{SCORES, Scores, Wanted};
+use super::scores::{Among, Met, SCORES, Scored, Scores};
 use super::words::{is_one_off, of_agent, of_query};
 use super::{Field, Kind, Match};
 use crate::Agent;
@@ -37,13 +38,8 @@ pub(crate) struct Terms {
     postings: Vec<Scored>,
     /// Per posting, where the word stands.
     fields: Vec<u8>,
-}
-
-/// An agent that has a word, and what that is worth: side by side, because both are read together.
-#[derive(Clone, Copy)]
-struct Scored {
-    agent: u32,
-    score: f32,
+    /// The words that many agents have.
+    dense: DenseWords,
 }
 
 /// The words of a query, each with those of the agents that it stands for.
@@ -83,16 +79,15 @@ impl Terms {
     pub(crate) fn rank(&self, meant: &Meant<'_>, among: Option<&[u32]>) -> Vec<(u32, f32)> {
         let mut scores = SCORES.take();
         scores.fit(self.count);
-        let Scores { wanted, sums, best } = &mut scores;
-        among.iter().for_each(|among| wanted.set(among));
-        let among = among.map(|among| (among, &*wanted));
+        let Scores { wanted, sums, best, met } = &mut scores;
+        let mut among = among.map(|among| wanted.of(among));
         for (_, standins) in &meant.0 {
             if let [only] = standins[..] {
-                self.score(only, among, |agent, score| *sums.entry(agent) += score);
+                self.score(only, among.as_mut(), met, |agent, score| *sums.entry(agent) += score);
                 continue;
             }
             for standin in standins {
-                self.score(*standin, among, |agent, score| {
+                self.score(*standin, among.as_mut(), met, |agent, score| {
                     let best = best.entry(agent);
                     *best = best.max(score);
                 });
@@ -110,14 +105,12 @@ impl Terms {
         let mut matches = Vec::new();
         for (word, standins) in &meant.0 {
             for Standin { term, kind } in standins {
-                let (from, to) = self.range(*term);
-                let postings = &self.postings[from..to];
-                if let Ok(at) = postings.binary_search_by_key(&agent, |it| it.agent) {
+                if let Some(at) = self.place(*term, agent) {
                     matches.push(Match {
                         word: (*word).to_owned(),
                         term: self.vocabulary[*term as usize].to_string(),
                         kind: *kind,
-                        fields: Field::of_bits(self.fields[from + at]),
+                        fields: Field::of_bits(self.fields[at]),
                     });
                 }
             }
@@ -205,25 +198,50 @@ impl Terms {
         near.map(|(term, _)| Standin { term, kind: Kind::Typo }).take(MOST_STANDINS).collect()
     }
 
-    /// Calls back for the agents that have a word, and are among those wanted, with what that is worth.
+    /// Calls back for the agents that have a word, and are among those wanted, with what that is worth. `met` is room for
+    /// those that are met in a list: memory is slow, and is asked for many at once when nothing else is done meanwhile.
     fn score(
         &self,
         Standin { term, kind }: Standin,
-        among: Option<(&[u32], &Wanted)>,
+        among: Option<&mut Among<'_>>,
+        met: &mut Met,
         mut take: impl FnMut(u32, f32),
     ) {
         let (from, to) = self.range(term);
         let (postings, worth) = (&self.postings[from..to], kind.worth());
         let mut take = |posting: &Scored| take(posting.agent, posting.score * worth);
-        match among {
-            Some((among, _)) if among.len() < postings.len() / FEW => {
-                walk(among, postings, |it| it.agent, |at| take(&postings[at]));
+        let Some(among) = among else { return postings.iter().for_each(take) };
+        let (wanted, having) = (among.list.len(), postings.len());
+        match self.dense.get(term) {
+            Some(places) if wanted < having => {
+                met.keep(wanted, among.list.iter().map(|agent| places.place(*agent)));
             }
-            Some((_, wanted)) => {
-                postings.iter().filter(|it| wanted.has(it.agent)).for_each(take);
+            _ if wanted < having / FEW => {
+                return walk(among.list, postings, |it| it.agent, |at| take(&postings[at]));
             }
-            None => postings.iter().for_each(take),
+            _ if having < wanted / FEW => {
+                let is_wanted = |it: &&Scored| among.list.binary_search(&it.agent).is_ok();
+                return postings.iter().filter(is_wanted).for_each(take);
+            }
+            _ => {
+                let wanted = among.set();
+                let places = (0..).zip(postings).map(|(at, it)| (at, wanted.has(it.agent)));
+                met.keep(having, places);
+            }
         }
+        met.read.clear();
+        met.read.extend(met.places.iter().map(|at| postings[*at as usize]));
+        met.read.iter().for_each(take);
+    }
+
+    /// The posting of a word for an agent, if it has the word.
+    fn place(&self, term: u32, agent: u32) -> Option<usize> {
+        let (from, to) = self.range(term);
+        let place = match self.dense.get(term) {
+            Some(places) => Some(places.place(agent)).filter(|it| it.1).map(|it| it.0 as usize),
+            None => self.postings[from..to].binary_search_by_key(&agent, |it| it.agent).ok(),
+        };
+        place.map(|place| from + place)
     }
 
     fn term(&self, word: &str) -> Option<u32> {
@@ -303,8 +321,15 @@ impl Builder {
         });
         let starts: Vec<u32> = starts.collect();
         let postings = self.scored(&starts);
+        let count = self.lengths.len();
+        let mut dense = DenseWords::default();
+        for (term, bounds) in (0..).zip(starts.windows(2)) {
+            let list = &postings[bounds[0] as usize..bounds[1] as usize];
+            dense.add(term, count, list.iter().map(|it| it.agent));
+        }
         Terms {
-            count: self.lengths.len(),
+            count,
+            dense,
             vocabulary,
             starts,
             postings,
