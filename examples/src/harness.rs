@@ -1,6 +1,7 @@
 //! What every example agent is built on: Tasks in memory, their event logs, and the A2A service.
 
 pub(crate) mod calls;
+pub(crate) mod holds;
 mod listing;
 pub(crate) mod record;
 pub(crate) mod service;

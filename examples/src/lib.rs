@@ -21,7 +21,10 @@ pub use conformance::{
     ConformanceProfile,
     access::{READ_TOKEN, TOKEN},
 };
-pub use harness::calls::{CallLog, CallOutcome, ReceivedCall};
+pub use harness::{
+    calls::{CallLog, CallOutcome, ReceivedCall},
+    holds::Holds,
+};
 pub use older::OlderCard;
 
 /// The agents there are.
@@ -141,6 +144,8 @@ pub struct Options {
     pub loopback_webhooks: bool,
     /// The private key (PEM) that signs-its-card signs with. None makes one at each start.
     pub signing_key: Option<String>,
+    /// Which work is held back, and until when.
+    pub holds: Holds,
 }
 
 impl Default for Options {
@@ -160,6 +165,7 @@ impl Default for Options {
             profile: ConformanceProfile::Full,
             loopback_webhooks: false,
             signing_key: None,
+            holds: Holds::default(),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, ValueEnum as _};
-use examples::{ConformanceProfile, Failure, Kind, OlderCard, Options, Running, spawn};
+use examples::{ConformanceProfile, Failure, Holds, Kind, OlderCard, Options, Running, spawn};
 use protocol::card::Binding;
 use serde_json::json;
 
@@ -109,6 +109,7 @@ impl Arguments {
             profile: self.profile,
             loopback_webhooks: self.loopback_webhooks,
             signing_key: signing_key.transpose()?,
+            holds: Holds::default(),
         })
     }
 

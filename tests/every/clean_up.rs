@@ -135,6 +135,58 @@ async fn a_run_that_is_canceled_is_cleaned_up() {
     assert_eq!(texts(&agent), ["hi", "never", "bye", "error: false"]);
 }
 
+#[tokio::test]
+async fn steps_of_the_end_refer_to_tasks_of_the_run_and_to_each_others() {
+    let agent = Scripted::polled(echo).await;
+    let convoke = Convoke::default();
+    let steps = "
+steps:
+  hotel: {agent: it, message: hotel}
+  seats: {for_each: [one, two], concurrency: 1, needs: [hotel], agent: it, message: \"seat ${{ item }}\"}
+  pay: {needs: [seats], agent: it, message: fail}
+on_failure:
+  named: {agent: it, message: named, references: [seats]}
+  read: {agent: it, message: \"read ${{ steps.hotel.text }}\", needs: [named]}
+  none: {agent: it, message: none, needs: [read], references: []}
+finally:
+  alone: {agent: it, message: alone}
+";
+    write(&convoke, &agent.url, steps);
+    convoke.run(["run", "w.yaml"]).await.exits(1);
+    let sent: Vec<(String, Value)> = agent
+        .received("SendMessage")
+        .iter()
+        .map(|request| (text(request), request.params["message"]["referenceTaskIds"].clone()))
+        .collect();
+    let of = |text: &str| {
+        let of_text = sent.iter().find(|(sent, _)| sent == text);
+        of_text.unwrap_or_else(|| panic!("no `{text}` in {sent:?}")).1.clone()
+    };
+    assert_eq!(of("named"), json!(["t1", "t2"]), "those of all items");
+    assert_eq!(of("read hotel"), json!(["t0", "t4"]));
+    assert_eq!((of("none"), of("alone")), (Value::Null, Value::Null));
+}
+
+#[tokio::test]
+async fn a_reference_in_the_end_to_a_task_of_another_agent_is_a_warning() {
+    let (agent, other) = (Scripted::polled(echo).await, Scripted::polled(echo).await);
+    let convoke = Convoke::default();
+    convoke.write(
+        "w.yaml",
+        format!(
+            "convoke: 1\nname: w\nagents: {{it: {{url: \"{}\"}}, other: {{url: \"{}\"}}}}\n\
+             steps: {{a: {{agent: it, message: fail}}}}\n\
+             on_failure: {{b: {{agent: other, message: told, references: [a]}}}}\n",
+            agent.url, other.url
+        ),
+    );
+    let plan = convoke.run(["plan", "w.yaml"]).await.exits(0);
+    let why = "step `b` does not refer to the Task of `a`, which another agent serves";
+    assert!(plan.stderr.contains(why), "{}", plan.stderr);
+    convoke.run(["run", "w.yaml"]).await.exits(1);
+    assert_eq!(other.received("SendMessage")[0].params["message"]["referenceTaskIds"], Value::Null);
+}
+
 /// The process is killed when the first undo is with its agent, and again at the last step.
 #[tokio::test]
 async fn a_clean_up_that_is_killed_goes_on_and_repeats_nothing() {

@@ -58,6 +58,10 @@ enum Act {
     Watch,
     /// `convoke serve`, then its card.
     Serve,
+    /// `convoke run`, which waits, then `convoke runs reply` with this.
+    Reply(&'static str),
+    /// `convoke serve` with callbacks, then a Message that starts a run, until that has ended.
+    One,
     /// `convoke serve`, then two Messages with different texts that start runs.
     Two,
 }
@@ -69,7 +73,9 @@ struct Seen {
     json: Value,
     /// The Messages that the agent was sent.
     sent: Vec<Value>,
-    /// The states of the Tasks of two Messages.
+    /// What stood beside each of them.
+    configured: Vec<Value>,
+    /// The states of the Tasks of the Messages that were sent here.
     states: Vec<TaskState>,
     /// Milliseconds from each failed attempt to the next.
     waits: Vec<i64>,
@@ -117,7 +123,10 @@ fn answer(request: &Request) -> Answer {
 }
 
 async fn see(row: &Row) -> Seen {
-    let agent = Scripted::polled(answer).await;
+    let agent = match row.act {
+        Act::One => Scripted::telling(answer).await,
+        _ => Scripted::polled(answer).await,
+    };
     let convoke = Convoke::default();
     let whole = row.file.starts_with("convoke:");
     let head = format!("convoke: 1\nname: w\nagents: {{it: {{url: \"{}\"}}}}\n", agent.url);
@@ -146,18 +155,46 @@ async fn see(row: &Row) -> Seen {
             let (_, body) = card.split_once("\r\n\r\n").expect("an answer of HTTP");
             Done { code: 0, stdout: body.to_owned(), stderr: String::new() }
         }
+        Act::Reply(text) => {
+            convoke.run(["run", "w"]).await;
+            let runs = convoke.run(["--json", "runs", "list"]).await.json();
+            convoke.run(["runs", "reply", runs[0]["id"].as_str().unwrap_or(""), text]).await
+        }
+        Act::One => {
+            states = vec![one(&convoke).await];
+            Done { code: 0, stdout: String::new(), stderr: String::new() }
+        }
         Act::Two => {
             states = two(&convoke).await;
             Done { code: 0, stdout: String::new(), stderr: String::new() }
         }
     };
+    let sent = agent.received("SendMessage").into_iter().map(|it| it.params);
+    let (sent, configured) =
+        sent.map(|it| (it["message"].clone(), it["configuration"].clone())).unzip();
     Seen {
         json: serde_json::from_str(&done.stdout).unwrap_or_default(),
-        sent: agent.received("SendMessage").iter().map(|it| it.params["message"].clone()).collect(),
+        sent,
+        configured,
         states,
         waits: waits(&done.stdout),
         done,
     }
+}
+
+/// The state in which the Task of a Message ends, or the one in which it stays.
+async fn one(convoke: &Convoke) -> TaskState {
+    let served = Served::with(convoke, &["--set", "push.callbacks=on"]).await;
+    let task = served.send(said("one"), true).await;
+    let over = async {
+        loop {
+            let state = served.task(&task.id).await.state();
+            if state.is_terminal() {
+                break state;
+            }
+        }
+    };
+    timeout(PATIENCE, over).await.unwrap_or(TaskState::Working)
 }
 
 /// The states of the Tasks of two Messages, the second sent when the first is worked on.

@@ -1,11 +1,14 @@
 //! `kill -9` at random instants: after a restart every run ends as if nothing had happened, and nothing that an
 //! agent is known to have is sent again.
 //!
+//! In `middle`, at the instants that matter to a field of the language.
+//!
 //! `CONVOKE_KILLS` is how often, for `run` (with `runs reply` and `runs cancel`) and for `serve` each, over all their
 //! series. A failure names the `CONVOKE_SEED` with which the first run of its series is the one that failed.
 
 mod draw;
 mod judge;
+mod middle;
 mod run;
 mod scene;
 mod serve;

@@ -98,6 +98,52 @@ async fn what_a_workflow_cannot_start_with_is_a_problem_of_the_file() {
     }
 }
 
+/// Nine workflows inside each other, of which the innermost computes something.
+fn write_nine(convoke: &Convoke) {
+    for depth in 1..=9 {
+        let step = match depth {
+            9 => "{set: {n: 9}}".to_owned(),
+            depth => format!("{{workflow: w{}}}", depth + 1),
+        };
+        let file = format!("convoke: 1\nname: w{depth}\nsteps: {{s: {step}}}\n");
+        convoke.write(&format!("workflows/w{depth}.yaml"), file);
+    }
+}
+
+#[tokio::test]
+async fn eight_workflows_may_be_inside_each_other_and_nine_may_not() {
+    let convoke = Convoke::default();
+    write_nine(&convoke);
+    let done = convoke.run(["--json", "run", "w2"]).await.exits(0).json();
+    assert_eq!(done["state"], "completed");
+    let told = convoke.run(["validate", "workflows/w1.yaml"]).await.exits(1).stderr;
+    let why =
+        "`w9` is one workflow too many inside each other: w1 → w2 → w3 → w4 → w5 → w6 → w7 → w8";
+    assert!(told.contains(why) && told.contains("at most 8 are"), "{told}");
+    let told = convoke.run(["run", "w1"]).await.exits(2).stderr;
+    assert!(told.contains(why), "{told}");
+}
+
+#[tokio::test]
+async fn a_server_leaves_out_what_is_deeper_than_its_setting_says() {
+    let convoke = Convoke::default();
+    write_nine(&convoke);
+    for (setting, outermost) in
+        [("runs.max_depth=2", 8), ("runs.max_depth=8", 2), ("runs.max_depth=9", 1)]
+    {
+        let server = Served::with(&convoke, &["--set", setting]).await;
+        let card = server.get("/.well-known/agent-card.json", "127.0.0.1").await;
+        let (_, card) = card.split_once("\r\n\r\n").expect("an answer of HTTP");
+        let card: Value = serde_json::from_str(card).expect("a card");
+        let skills = card["skills"].as_array().expect("skills");
+        let workflows: Vec<&str> =
+            skills.iter().filter_map(|it| it["id"].as_str()).filter(|id| id.len() == 2).collect();
+        let wanted: Vec<String> = (outermost..=9).map(|depth| format!("w{depth}")).collect();
+        assert_eq!(workflows, wanted, "{setting}");
+        server.process.kill().await;
+    }
+}
+
 #[tokio::test]
 async fn questions_inside_are_answered_by_their_addresses() {
     let convoke = Convoke::default();
@@ -145,6 +191,31 @@ async fn a_client_answers_what_is_asked_inside_and_finds_it_in_the_history() {
     assert_eq!(done.history.len(), 2);
     let listed = served.client.list_tasks(ListTasksRequest::default(), PATIENCE).await.unwrap();
     assert_eq!(listed.tasks.len(), 1);
+}
+
+/// The answer ends the sub-run and with it the run, and whoever gave it hears all the same that it was taken.
+#[tokio::test]
+async fn an_answer_that_ends_everything_is_told_to_be_taken_and_is_in_the_history() {
+    let convoke = Convoke::default();
+    convoke.write("workflows/child.yaml", "convoke: 1\nname: child\nsteps: {one: {ask: One?}}\n");
+    convoke.write(
+        "workflows/parent.yaml",
+        "convoke: 1\nname: parent\ninputs: {q: {from: text}}\nsteps: {sub: {workflow: child}}\n",
+    );
+    let served = Served::start(&convoke).await;
+    let answered = (0..32).map(|number| {
+        let served = &served;
+        async move {
+            let message = said(&format!("go {number}"));
+            let task = served
+                .send(message.with_metadata("urn:convoke:workflow:v1", "parent"), false)
+                .await;
+            let done = served.send(said("yes").with_task(&task.id), false).await;
+            (done.state(), served.task(&task.id).await.history.len())
+        }
+    });
+    let ended = futures_util::future::join_all(answered).await;
+    assert_eq!(ended, vec![(TaskState::Completed, 2); 32]);
 }
 
 #[tokio::test]

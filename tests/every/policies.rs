@@ -34,13 +34,20 @@ impl Scene {
         Scene { convoke, agent, served }
     }
 
-    /// One whose only step asks the agent for the text it was started with.
+    /// One whose only step asks the agent for the text it was started with. One run goes on at once for each last
+    /// letter of that.
     async fn limited(on_conflict: &str) -> Scene {
         Scene::of(&format!(
-            "concurrency: {{limit: 1, on_conflict: {on_conflict}}}\n\
+            "concurrency: {{key: \"inputs.text | last\", limit: 1, on_conflict: {on_conflict}}}\n\
              steps: {{a: {{agent: it, message: \"${{{{ inputs.text }}}}\"}}}}\n"
         ))
         .await
+    }
+
+    /// A run with another key is none of its business.
+    async fn begin_another(&self) {
+        let other = self.begin("1ms for b").await;
+        self.served.until(&other.id, TaskState::Completed).await;
     }
 
     async fn begin(&self, text: &str) -> Task {
@@ -85,53 +92,57 @@ impl Scene {
 #[tokio::test]
 async fn a_run_that_waited_for_another_waits_for_it_after_a_kill_as_well() {
     let scene = Scene::limited("queue").await;
-    let first = scene.begin("3s").await;
+    let first = scene.begin("3s for a").await;
     scene.until_sent(1).await;
-    let second = scene.begin("1ms").await;
+    let second = scene.begin("1ms for a").await;
     assert_eq!(second.state(), TaskState::Submitted);
     let scene = scene.killed().await;
-    scene.until_sent(2).await;
+    scene.begin_another().await;
+    scene.until_sent(3).await;
     assert_eq!(scene.served.task(&first.id).await.state(), TaskState::Completed);
     scene.served.until(&second.id, TaskState::Completed).await;
-    assert_eq!(scene.sent(), 2, "nothing is asked twice");
+    assert_eq!(scene.sent(), 3, "nothing is asked twice");
 }
 
 #[tokio::test]
 async fn a_run_that_goes_on_after_a_kill_still_has_others_rejected() {
     let scene = Scene::limited("reject").await;
-    let first = scene.begin("60m").await;
+    let first = scene.begin("60m for a").await;
     scene.until_sent(1).await;
     let scene = scene.killed().await;
-    let second = scene.begin("1ms").await;
+    scene.begin_another().await;
+    let second = scene.begin("1ms for a").await;
     scene.served.until(&second.id, TaskState::Rejected).await;
     scene.cancel(&first).await;
-    let third = scene.begin("1ms").await;
+    let third = scene.begin("1ms for a").await;
     scene.served.until(&third.id, TaskState::Completed).await;
-    assert_eq!(scene.sent(), 2);
+    assert_eq!(scene.sent(), 3);
 }
 
 #[tokio::test]
 async fn a_run_that_goes_on_after_a_kill_is_canceled_for_a_newer_one() {
     let scene = Scene::limited("cancel_oldest").await;
-    let first = scene.begin("60m").await;
+    let first = scene.begin("60m for a").await;
     scene.until_sent(1).await;
     let scene = scene.killed().await;
-    let second = scene.begin("1ms").await;
+    scene.begin_another().await;
+    let second = scene.begin("1ms for a").await;
     scene.served.until(&second.id, TaskState::Completed).await;
     scene.served.until(&first.id, TaskState::Canceled).await;
-    assert_eq!(scene.sent(), 2);
+    assert_eq!(scene.sent(), 3);
 }
 
 #[tokio::test]
 async fn a_run_that_goes_on_after_a_kill_has_newer_ones_canceled() {
     let scene = Scene::limited("cancel_newest").await;
-    let first = scene.begin("60m").await;
+    let first = scene.begin("60m for a").await;
     scene.until_sent(1).await;
     let scene = scene.killed().await;
-    let second = scene.begin("1ms").await;
+    scene.begin_another().await;
+    let second = scene.begin("1ms for a").await;
     scene.served.until(&second.id, TaskState::Canceled).await;
     assert_eq!(scene.served.task(&first.id).await.state(), TaskState::Working);
-    assert_eq!(scene.sent(), 1);
+    assert_eq!(scene.sent(), 2);
     scene.cancel(&first).await;
 }
 

@@ -294,7 +294,7 @@ mod tests {
 
     fn from() -> Box<Reuse> {
         let run = "0198c0de-7a11-7000-8000-000000000000".parse().expect("a run id");
-        Box::new(Reuse { run, at: AT, agent: None })
+        Box::new(Reuse { run, at: AT, agent: None, candidate: 0 })
     }
 
     fn error() -> StepError {

@@ -123,7 +123,37 @@ fn of_step(recorded: &Recorded, event: &RunEvent) -> Option<String> {
         RunEvent::StepComputed { .. } => "computed".to_owned(),
         RunEvent::StepReused { from, .. } => format!("has its result of run {}", from.run),
         RunEvent::StepFailed { error, .. } => format!("failed: {}", clean(&error.message)),
-        _ => return None,
+        // What `news` tells itself, and what is news to nobody.
+        RunEvent::AttemptStarted { .. }
+        | RunEvent::ContextRefused { .. }
+        | RunEvent::CallbackRefused { .. }
+        | RunEvent::AttemptBound { .. }
+        | RunEvent::AttemptPaused { .. }
+        | RunEvent::AttemptUnpaused { .. }
+        | RunEvent::AttemptAnswered { .. }
+        | RunEvent::AnswerPassed { .. }
+        | RunEvent::AnswerDelivered { .. }
+        | RunEvent::AnswerRefused { .. }
+        | RunEvent::AttemptFailed { .. }
+        | RunEvent::AttemptCanceled { .. }
+        | RunEvent::OutcomeUnknown { .. }
+        | RunEvent::OutcomeChosen { .. }
+        | RunEvent::RoundEnded { .. }
+        | RunEvent::StepCompleted { .. }
+        | RunEvent::ArtifactChunked { .. }
+        | RunEvent::AttemptReported { .. }
+        | RunEvent::CallsCounted { .. }
+        | RunEvent::StepTaken { .. }
+        | RunEvent::RunDeferred { .. }
+        | RunEvent::RunRejected { .. }
+        | RunEvent::RunStarted { .. }
+        | RunEvent::RunQueued { .. }
+        | RunEvent::RunAdmitted { .. }
+        | RunEvent::RunResumed { .. }
+        | RunEvent::CancelRequested { .. }
+        | RunEvent::RunTimedOut { .. }
+        | RunEvent::BudgetSpent { .. }
+        | RunEvent::RunFinished { .. } => return None,
     })
 }
 

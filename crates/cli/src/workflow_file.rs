@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use anstream::eprintln;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use document::{Diagnostic, Limits, Source};
 use planner::{Lock, Plan, Workflow};
@@ -51,11 +52,22 @@ pub(crate) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Binds a workflow against the directory and the agents that the file itself names.
+/// Binds a workflow against the directory and the agents that the file itself names, and shows what should be known of
+/// the plan.
 pub(crate) async fn bind(place: &Place, workflow: Workflow) -> Result<Plan, Failure> {
     let registry = place.registry().await?;
     let workflow = Arc::new(workflow);
-    server::bind(&registry, &workflow).await.map_err(|error| unbound(&workflow.source, error))
+    let bound = server::bind(&registry, &workflow).await;
+    let plan = bound.map_err(|error| unbound(&workflow.source, error))?;
+    warn(&plan);
+    Ok(plan)
+}
+
+fn warn(plan: &Plan) {
+    if !plan.warnings.is_empty() {
+        let shown = output::diagnostics(&plan.workflow.source, &plan.warnings);
+        eprintln!("{}\n", shown.trim_end());
+    }
 }
 
 /// Reads and checks a workflow without its lock; a failure shows every problem.
@@ -73,7 +85,9 @@ pub(crate) async fn bind_and_lock(
     let source = workflow.source.clone();
     let registry = place.registry().await?;
     let bound = server::bind_and_lock(&registry, workflow, &shown(beside)).await;
-    bound.map_err(|error| unbound(&source, error))
+    let (plan, lock) = bound.map_err(|error| unbound(&source, error))?;
+    warn(&plan);
+    Ok((plan, lock))
 }
 
 fn unbound(source: &Source, error: BindError) -> Failure {

@@ -19,7 +19,7 @@ use registry::{Agent, Curation, Index, Tier};
 
 use crate::criteria::{Criteria, Preference};
 use crate::dag;
-use crate::plan::{Binding, Lost, Plan};
+use crate::plan::{Binding, Lost, Plan, served_by};
 use crate::references::{nearest_ancestors, take_named};
 use crate::step::Selector;
 use crate::workflow::Workflow;
@@ -85,19 +85,13 @@ fn bind_one(
     for step in &order {
         binder.bind(*step);
     }
-    let Bound { mut bindings, mut fallbacks, mut warnings } = binder.finish()?;
-    let clean_up_bindings = bindings.split_off(of_run);
-    fallbacks.truncate(of_run);
+    let Bound { mut bindings, fallbacks, mut warnings } = binder.finish()?;
     order.truncate(of_run);
-    let served_by: Vec<Option<(&str, &str)>> = bindings
-        .iter()
-        .map(|it| it.as_ref().map(|it| (it.agent.as_str(), it.interface.tenant.as_str())))
-        .collect();
-    let mut references = nearest_ancestors(&served_by, &order, &dependencies, &dependents);
-    for (references, _) in references.iter_mut().zip(&served_by).filter(|(_, by)| by.is_none()) {
-        references.clear();
-    }
-    warnings.extend(take_named(&workflow, &served_by, &mut references));
+    let served_by = served_by(&bindings);
+    let of_steps = &served_by[..of_run];
+    let mut references = nearest_ancestors(of_steps, &order, &dependencies, &dependents);
+    warnings.extend(take_named(workflow.all_steps(), &served_by, &mut references));
+    let clean_up_bindings = bindings.split_off(of_run);
     let children = BTreeMap::new();
     let stages = Vec::new();
     Ok(Plan {
@@ -107,6 +101,7 @@ fn bind_one(
         bindings,
         fallbacks,
         references,
+        left: BTreeMap::new(),
         stages,
         clean_up_bindings,
         children,

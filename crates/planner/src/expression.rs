@@ -74,12 +74,21 @@ pub(crate) struct Read {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReadWhat {
-    /// The result of the step of this name.
-    Step(String),
+    /// The result of the step of this name, and what of it.
+    Step(String, Vec<Member>),
+    /// The result of the step itself, and what of it.
+    This(Vec<Member>),
     /// The result of a step whose name shows only when the expression is evaluated.
     AnyStep,
     /// The input of this name.
     Input(String),
+}
+
+/// What is read of a value: the member of a name, or one whose name or number shows only when it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) name: Option<String>,
+    pub(crate) span: Span,
 }
 
 /// Names that an expression can start from in some positions only, such as `item`.
@@ -281,7 +290,7 @@ impl Expression {
         };
         let without =
             self.readings().into_iter().filter(concerns).find_map(|reading| match reading.what {
-                What::Step(name) => {
+                What::Step(name, _) => {
                     let why = without_result(scope.steps.get(&name)?)?;
                     Some((name, why))
                 }

@@ -38,7 +38,7 @@ mod workflow;
 
 pub use ask::{Ask, DEFAULT_PAUSE_TIMEOUT, evaluate_question};
 pub use bind::{bind, lock};
-pub use clean_up::{CleanUp, Undo, Undoes, clean_up};
+pub use clean_up::{CleanUp, Ended, Undo, Undoes, clean_up};
 pub use criteria::{Criteria, Preference};
 pub use dag::{Edge, Reason, ReasonKind};
 pub use expect::{JSON, accepted_output_modes, ask_for_data, mismatch};
@@ -49,7 +49,7 @@ pub use link::{DEFAULT_MAX_DEPTH, Given, SubWorkflow, evaluate_with, link};
 pub use lock::Lock;
 pub use modes::{accepted, is_accepted, media_type};
 pub use pass_through::PassThrough;
-pub use plan::{Binding, Lost, Plan};
+pub use plan::{Binding, Left, Lost, Plan};
 pub use references::MAX_REFERENCES;
 pub use render::{Origin, evaluate_outputs, render_message, render_metadata};
 pub use result::{StepError, StepResult, StepState, Version};

@@ -107,7 +107,10 @@ impl<'a> Linker<'a> {
                 sub.name,
                 path.join(" → ")
             );
-            let help = format!("at most {} are, as `runs.max_depth` says", self.max_depth);
+            let help = format!(
+                "at most {} are; for `convoke serve`, `runs.max_depth` says how many",
+                self.max_depth
+            );
             return problem("workflow::too-nested", message, help);
         }
         let Some(child) = others.get(&sub.name) else {

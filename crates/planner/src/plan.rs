@@ -26,12 +26,16 @@ pub struct Plan {
     pub dependents: Vec<Vec<usize>>,
     /// For each step, the agent that serves it; nothing for a step without.
     pub bindings: Vec<Option<Binding>>,
-    /// For each step, the agents of its `fallback`, in the order in which they are tried; empty where no step has any.
+    /// For each step, and each of `on_failure` and `finally` after them, the agents of its `fallback`, in the order in
+    /// which they are tried; empty where no step has any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Vec<Binding>>,
     /// For each step, its nearest ancestors on the same agent: their remote Tasks are what its
     /// Message refers to.
     pub references: Vec<Vec<usize>>,
+    /// The Tasks that steps of the run which is cleaned up after have left with agents, as far as they are referred to.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left: BTreeMap<usize, Vec<Left>>,
     /// For each step, when it is its turn: those of a number begin when all before have ended. Empty for a plan whose steps
     /// wait for their dependencies alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -102,6 +106,34 @@ impl Binding {
     pub fn interfaces(&self) -> impl Iterator<Item = &Interface> {
         [&self.interface].into_iter().chain(&self.fallbacks)
     }
+}
+
+/// Names a Task that a step has left with an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The name of the agent.
+    pub agent: String,
+    /// The tenant of it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tenant: String,
+    /// The id of the Task there.
+    pub task_id: String,
+}
+
+impl Left {
+    /// Whether an agent of the same plan knows the Task.
+    #[must_use]
+    pub fn is_with(&self, binding: &Binding) -> bool {
+        (&self.agent, &self.tenant) == (&binding.agent, &binding.interface.tenant)
+    }
+}
+
+/// The agents, by name and tenant, whose Tasks steps with these bindings leave behind.
+pub(crate) fn served_by(bindings: &[Option<Binding>]) -> Vec<Option<(&str, &str)>> {
+    let bindings = bindings.iter().map(Option::as_ref);
+    bindings
+        .map(|binding| binding.map(|it| (it.agent.as_str(), it.interface.tenant.as_str())))
+        .collect()
 }
 
 /// Says why a candidate was not chosen.

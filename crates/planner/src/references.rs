@@ -7,20 +7,20 @@ use std::rc::Rc;
 
 use document::Diagnostic;
 
-use crate::workflow::Workflow;
+use crate::step::{Named, Step};
 
 /// The most Tasks one Message refers to. A join of thousands on one agent would otherwise put
 /// thousands of ids into every Message after it.
 pub const MAX_REFERENCES: usize = 256;
 
-/// For each step, its nearest ancestors with the same key: those on some way up from it on which no
+/// For each step with a key, its nearest ancestors with the same key: those on some way up from it on which no
 /// other step with its key comes before. Ascending, at most [`MAX_REFERENCES`] of them, the first
 /// in the file.
 ///
 /// Walks down from the steps of each key, no further than its last step, so that the cost follows
 /// what there is to find. `order` is a topological order of all steps.
 pub(crate) fn nearest_ancestors<K: Eq + Hash>(
-    keys: &[K],
+    keys: &[Option<K>],
     order: &[usize],
     dependencies: &[Vec<usize>],
     dependents: &[Vec<usize>],
@@ -30,7 +30,9 @@ pub(crate) fn nearest_ancestors<K: Eq + Hash>(
     let mut groups: HashMap<&K, Vec<usize>> = HashMap::new();
     for (at, step) in order.iter().enumerate() {
         position[*step] = at;
-        groups.entry(&keys[*step]).or_default().push(at);
+        if let Some(key) = &keys[*step] {
+            groups.entry(key).or_default().push(at);
+        }
     }
     // Made once for all groups: what another group left behind is told by its number.
     let mut queued = vec![0; keys.len()];
@@ -94,31 +96,32 @@ fn union<'a>(sets: impl Iterator<Item = &'a Rc<[usize]>>) -> Rc<[usize]> {
 }
 
 /// Puts the steps that `references` names in place of the nearest ancestors, as far as the same agent serves them:
-/// another one does not know their Tasks, which is a warning.
-pub(crate) fn take_named<K: Eq>(
-    workflow: &Workflow,
+/// another one does not know their Tasks, which is a warning. Of the steps without references only the warnings are
+/// told.
+pub(crate) fn take_named<'a, K: Eq>(
+    steps: impl Iterator<Item = &'a Step>,
     served_by: &[K],
     references: &mut [Vec<usize>],
 ) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
-    for (step, of_file) in workflow.steps.iter().enumerate() {
+    let steps: Vec<&Step> = steps.collect();
+    for (step, of_file) in steps.iter().enumerate() {
         let Some(named) = &of_file.asks.references else { continue };
-        references[step].clear();
-        for other in named {
-            if served_by[other.step] == served_by[step] {
-                references[step].push(other.step);
-                continue;
-            }
+        let is_there = |other: &&Named| served_by[other.step] == served_by[step];
+        if let Some(references) = references.get_mut(step) {
+            *references = named.iter().filter(is_there).map(|other| other.step).collect();
+            references.sort_unstable();
+        }
+        for other in named.iter().filter(|other| !is_there(other)) {
             let message = format!(
                 "step `{}` does not refer to the Task of `{}`, which another agent serves",
-                of_file.id, workflow.steps[other.step].id
+                of_file.id, steps[other.step].id
             );
             let warning = Diagnostic::warning("plan::reference-elsewhere", message);
             let help = "let one agent do both, as with `agent: {same_as: STEP}`; what the other one made can be \
                         sent with `artifacts: STEP`";
             warnings.push(warning.at(other.span, "").help(help));
         }
-        references[step].sort_unstable();
     }
     warnings
 }
@@ -136,7 +139,8 @@ mod tests {
             .map(|(from, to)| Edge { from: *from, to: *to, reasons: Vec::new() })
             .collect();
         let (dependencies, dependents) = neighbours(keys.len(), &edges);
-        nearest_ancestors(keys, &order(keys.len(), &edges).unwrap(), &dependencies, &dependents)
+        let keys: Vec<Option<&str>> = keys.iter().map(|key| Some(*key)).collect();
+        nearest_ancestors(&keys, &order(keys.len(), &edges).unwrap(), &dependencies, &dependents)
     }
 
     #[test]

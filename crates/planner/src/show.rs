@@ -48,12 +48,21 @@ pub fn text(plan: &Plan) -> String {
         if let Some(binding) = binding {
             binding_text("agent    ", &selected_by(plan, step), binding, &mut out);
         }
+        further_text(plan, step, &mut out);
     }
     for child in plan.children.values() {
         out.push('\n');
         out.push_str(&text(child));
     }
     out
+}
+
+/// Who is tried after the agent of a step.
+fn further_text(plan: &Plan, step: usize, out: &mut String) {
+    let further = &plan.workflow.step_at(step).fallback;
+    for (binding, of_file) in plan.fallbacks(step).iter().zip(further) {
+        binding_text("else     ", &by(plan, &of_file.selector), binding, out);
+    }
 }
 
 fn step_text(plan: &Plan, step: usize, out: &mut String) {
@@ -74,10 +83,7 @@ fn step_text(plan: &Plan, step: usize, out: &mut String) {
     if plan.workflow.steps[step].undo.is_some() {
         line(out, "  undo       when the run fails or is canceled");
     }
-    let further = &plan.workflow.steps[step].fallback;
-    for (binding, of_file) in plan.fallbacks(step).iter().zip(further) {
-        binding_text("else     ", &by(plan, &of_file.selector), binding, out);
-    }
+    further_text(plan, step, out);
     policies(plan, step).iter().for_each(|policy| line(out, policy));
     if let Some(set) = names(plan.workflow.steps[step].set.as_ref()) {
         line(out, &format!("  computes   {}", set.join(", ")));

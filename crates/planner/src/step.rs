@@ -98,6 +98,19 @@ pub struct Step {
     pub repeat: Option<Repeat>,
 }
 
+impl Step {
+    /// The steps that it has to do with by itself: those it waits for, reads, refers to, or has the agent of. Some are named
+    /// more than once.
+    pub fn looks_at(&self) -> impl Iterator<Item = usize> {
+        let same_as = match self.selector {
+            Some(Selector::SameAs(other)) => Some(other),
+            _ => None,
+        };
+        let named = self.asks.references.iter().flatten().map(|it| it.step);
+        self.needs.iter().chain(&self.reads).copied().chain(named).chain(same_as)
+    }
+}
+
 /// What holds in plans that were made before there was the field.
 fn default_pause() -> Duration {
     DEFAULT_PAUSE_TIMEOUT

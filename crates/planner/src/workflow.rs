@@ -22,6 +22,7 @@ use crate::template::Template;
 mod asked;
 mod clean_up;
 mod computed;
+mod data;
 mod decoder;
 pub(crate) mod duration;
 mod each;

@@ -22,6 +22,7 @@ use crate::Options;
 use super::{
     Agent,
     calls::{CallLog, CallOutcome},
+    holds::Holds,
     listing,
     record::{self, Record},
     tasks::{Answer, Tasks},
@@ -35,6 +36,7 @@ pub(crate) struct Service {
     calls: CallLog,
     tasks: Arc<Tasks>,
     pace: Duration,
+    holds: Holds,
     stop: CancellationToken,
 }
 
@@ -53,6 +55,7 @@ impl Service {
             agent,
             calls,
             pace,
+            holds: options.holds.clone(),
             stop,
         }
     }
@@ -175,11 +178,15 @@ impl Service {
     /// agent stops, its Tasks go with it.
     fn begin(&self, work: Work) {
         let agent = Arc::clone(&self.agent);
-        let stop = self.stop.clone();
+        let (holds, stop) = (self.holds.clone(), self.stop.clone());
         tokio::spawn(async move {
             let canceled = work.record.canceled.clone();
+            let worked = async {
+                holds.turn().await;
+                agent.work(&work).await
+            };
             let ending = tokio::select! {
-                ending = agent.work(&work) => Some(ending),
+                ending = worked => Some(ending),
                 () = canceled.cancelled() => None,
                 () = stop.cancelled() => None,
             };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use examples::{CallOutcome, Kind, Options};
+use examples::{CallOutcome, Holds, Kind, Options};
 use futures_util::StreamExt as _;
 use protocol::{
     client::FailureClass,
@@ -31,6 +31,27 @@ async fn the_same_message_is_worked_on_once_and_answered_with_the_same_task() {
         echo.agent.calls.all().iter().map(|call| call.outcome).collect();
     use CallOutcome::{Accepted, Repeated};
     assert_eq!(outcomes, [Accepted, Repeated, Repeated, Accepted]);
+}
+
+#[tokio::test]
+async fn work_that_is_held_back_has_not_begun_and_is_done_once_it_is_released() {
+    let holds = Holds::after(1);
+    let echo = start(Kind::Echo, Options { holds: holds.clone(), ..Options::default() }).await;
+    assert_eq!(
+        echo.task(Message::user(vec![Part::text("one")])).await.state(),
+        TaskState::Completed
+    );
+    let mut events = echo.stream(text("two")).await;
+    let Some(Payload::Task(begun)) = events.next().await.expect("an event").expect("one").payload
+    else {
+        panic!("no Task")
+    };
+    tokio::time::timeout(PATIENCE, holds.until_held()).await.expect("it is held back");
+    assert_eq!(begun.state(), TaskState::Submitted);
+    holds.release();
+    let states: Vec<TaskState> =
+        all(events).await.iter().filter_map(StreamResponse::state).collect();
+    assert_eq!(states, [TaskState::Completed]);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The rows of the file, of its steps, and of what stands in these.
 
-use serde_json::json;
+use protocol::v1::TaskState;
+use serde_json::{Value, json};
 
 use super::{Act, Row};
 
@@ -143,9 +144,9 @@ pub(super) static ROWS: [Row; 74] = [
     },
     Row {
         field: "defaults.pause_timeout",
-        act: Act::Plan,
-        file: "defaults: {pause_timeout: 2m}\nsteps: {a: {agent: it}}",
-        shows: |seen| seen.step("a")["pause_timeout_seconds"] == 120.0,
+        act: Act::One,
+        file: "defaults: {pause_timeout: 10ms}\nsteps: {a: {ask: Really?}}",
+        shows: |seen| seen.states == [TaskState::Failed],
     },
     Row {
         field: "step.agent",
@@ -197,15 +198,15 @@ pub(super) static ROWS: [Row; 74] = [
     },
     Row {
         field: "step.schema",
-        act: Act::Plan,
+        act: Act::Reply("perhaps"),
         file: "steps: {a: {ask: Really?, schema: {type: boolean}}}",
-        shows: |seen| seen.step("a")["schema"] == json!({"type": "boolean"}),
+        shows: |seen| seen.done.code == 2 && seen.done.stderr.contains("must be a boolean"),
     },
     Row {
         field: "step.pause_timeout",
-        act: Act::Plan,
-        file: "steps: {a: {ask: Really?, pause_timeout: 2m}}",
-        shows: |seen| seen.step("a")["pause_timeout_seconds"] == 120.0,
+        act: Act::One,
+        file: "steps: {a: {ask: Really?, pause_timeout: 10ms}}",
+        shows: |seen| seen.states == [TaskState::Failed],
     },
     Row {
         field: "step.workflow",
@@ -279,16 +280,19 @@ pub(super) static ROWS: [Row; 74] = [
     },
     Row {
         field: "step.push",
-        act: Act::Plan,
-        file: "steps: {a: {agent: it, push: never}}",
-        shows: |seen| seen.step("a")["push"] == "never",
+        act: Act::One,
+        file: "steps: {a: {agent: it, message: hi, push: never}, b: {agent: it, message: hi, needs: [a]}}",
+        shows: |seen| {
+            let calls_back = |asked: &Value| asked["taskPushNotificationConfig"].is_object();
+            seen.configured.iter().map(calls_back).eq([false, true])
+        },
     },
     Row { field: "step.cache", act: Act::Twice, file: CACHED, shows: |seen| seen.sent.len() == 1 },
     Row {
         field: "cache.ttl",
-        act: Act::Plan,
-        file: CACHED,
-        shows: |seen| seen.step("a")["cache"]["ttl_seconds"] == 3600.0,
+        act: Act::Twice,
+        file: "steps: {a: {agent: it, message: hi, cache: {ttl: 1ms}}}",
+        shows: |seen| seen.sent.len() == 2,
     },
     Row { field: "cache.key", act: Act::Twice, file: CACHED, shows: |seen| seen.sent.len() == 1 },
     Row {

@@ -127,15 +127,19 @@ impl Driver {
         let Some(expires) = self.run.pause_expires(at) else { return Ok(()) };
         let found = self.run.at(at);
         let longest = show_duration(self.run.shape_of(at).pause_timeout);
-        let is_auth =
-            matches!(&found.phase, Phase::Paused { pause, .. } if pause.kind == PauseKind::Auth);
-        let what = if is_auth { "was not authorized" } else { "got no answer" };
-        let error = StepError {
-            step: found.id.to_string(),
-            class: ErrorClass::Timeout,
-            message: format!("it {what} within its `pause_timeout` of {longest}"),
-            attempt: found.attempts,
+        let within = format!("within its `pause_timeout` of {longest}");
+        let (class, message) = match &found.phase {
+            Phase::Unknown { .. } => (
+                ErrorClass::OutcomeUnknown,
+                format!("nobody knew what became of the Message, and nobody said so {within}"),
+            ),
+            Phase::Paused { pause, .. } if pause.kind == PauseKind::Auth => {
+                (ErrorClass::Timeout, format!("it was not authorized {within}"))
+            }
+            _ => (ErrorClass::Timeout, format!("it got no answer {within}")),
         };
+        let step = found.id.to_string();
+        let error = StepError { step, class, message, attempt: found.attempts };
         let result = StepResult {
             agent: found.agent.clone(),
             error: Some(error.clone()),

@@ -4,11 +4,14 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use planner::{Plan, StepState, Undoes};
+use planner::{Binding, Ended, MAX_REFERENCES, Plan, StepState, Undoes};
 use serde_json::Value;
 use store::{Seq, Write};
 
-use super::Driver;
+use super::{
+    Driver,
+    serving::{index, serving},
+};
 use crate::{
     ExecutorError, journal,
     report::body_of,
@@ -36,7 +39,15 @@ impl Driver {
         }
         let is_completed = matches!(outcome, Outcome::Completed(_));
         let undone = if is_completed { Vec::new() } else { self.undone().await? };
-        let Some(plan) = planner::clean_up(&self.plan, is_completed, &undone) else {
+        let steps = || self.run.shape().indices();
+        let at_most = |step| self.left(index(step)).into_iter().take(MAX_REFERENCES).collect();
+        let ended = Ended {
+            is_completed,
+            undone,
+            served: steps().map(|at| serving(&self.plan, &self.run, at).cloned()).collect(),
+            left: &at_most,
+        };
+        let Some(plan) = planner::clean_up(&self.plan, ended) else {
             return Ok(());
         };
         let (id, account, at) =
@@ -90,8 +101,7 @@ impl Driver {
                 events.push(RunEvent::StepTaken { step: id, at, state, result: None });
                 continue;
             }
-            let index =
-                StepIndex(u32::try_from(position).expect("a plan has fewer than 2^32 steps"));
+            let index = index(position);
             let result = if read.contains(&position) {
                 let result = self.result(index).await?;
                 match body_of(&self.shared.account, &*result, writes) {
@@ -108,8 +118,8 @@ impl Driver {
         Ok(events)
     }
 
-    /// What has completed and can be undone, newest first.
-    async fn undone(&self) -> Result<Vec<Undoes>, ExecutorError> {
+    /// What has completed and can be undone, newest first, each by the agent that did it.
+    async fn undone(&self) -> Result<Vec<(Undoes, Binding)>, ExecutorError> {
         let mut undone = Vec::new();
         for at in self.run.shape().indices() {
             let step = at.position();
@@ -118,26 +128,25 @@ impl Driver {
             }
             let Some(items) = &self.run.at(at).items else {
                 let undoes = Undoes { step, item: None, value: Value::Null };
-                undone.extend(self.completed_at(at).map(|when| (when, undoes)));
+                undone.extend(self.completed_at(at).map(|(when, by)| (when, (undoes, by))));
                 continue;
             };
             let list: Vec<Value> = self.load(&items.list).await?;
             for (nth, (at, value)) in items.indices().zip(list).enumerate() {
                 let undoes = Undoes { step, item: Some(nth), value };
-                undone.extend(self.completed_at(at).map(|when| (when, undoes)));
+                undone.extend(self.completed_at(at).map(|(when, by)| (when, (undoes, by))));
             }
         }
         undone.sort_by_key(|(settled_at, _)| std::cmp::Reverse(*settled_at));
         Ok(undone.into_iter().map(|(_, undoes)| undoes).collect())
     }
 
-    /// When an agent completed a step or an item; nothing for any other.
-    fn completed_at(&self, at: StepIndex) -> Option<Timestamp> {
+    /// When an agent completed a step or an item, and which; nothing for any other.
+    fn completed_at(&self, at: StepIndex) -> Option<(Timestamp, Binding)> {
         let found = self.run.at(at);
-        let is_done = found.state() == StepState::Completed
-            && found.agent.is_some()
-            && found.reused.is_none();
-        found.settled_at.filter(|_| is_done)
+        let is_done = found.state() == StepState::Completed && found.reused.is_none();
+        let by = serving(&self.plan, &self.run, at).filter(|_| is_done)?;
+        Some((found.settled_at?, by.clone()))
     }
 
     /// Begins what is done after the run, which is durable by now.

@@ -14,7 +14,10 @@ use protocol::{
 use serde_json::{Map, Value};
 use store::Write;
 
-use super::{Driver, serving::serving};
+use super::{
+    Driver,
+    serving::{index, serving},
+};
 use crate::{
     ExecutorError,
     callback::{Callback, Callbacks},
@@ -310,8 +313,4 @@ fn error_view(error: &RunError) -> StepError {
 
 fn no_outputs(why: &str) -> StepError {
     StepError { step: String::new(), class: ErrorClass::Invalid, message: clip(why), attempt: 0 }
-}
-
-fn index(position: usize) -> StepIndex {
-    StepIndex(u32::try_from(position).expect("a plan has fewer than 2^32 steps"))
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use planner::{Cache, ExpressionError, Plan, Scope, StepResult, StepState};
+use planner::{Binding, Cache, Plan, Scope, StepResult, StepState};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use store::{BlobId, Expect, Table, Tags, Write};
 
 use super::Driver;
@@ -42,22 +43,40 @@ impl Driver {
         plan: &Plan,
         scope: &Scope,
     ) -> Result<Option<Report>, ExecutorError> {
-        let key = match row_key(plan, at, scope) {
-            Ok(Some(key)) => key,
+        let candidates = self.candidates(at);
+        if candidates.is_empty() {
+            return Ok(None);
+        }
+        let asked = match planner::evaluate_cache_key(&plan.workflow, at.position(), scope) {
+            Ok(Some(asked)) => asked,
             Ok(None) => return Ok(None),
-            Err(Unkeyed::Expression(error)) => {
-                return self.cannot_render(at, &error.to_string()).map(Some);
-            }
-            Err(Unkeyed::Json(error)) => return Err(error.into()),
+            Err(error) => return self.cannot_render(at, &error.to_string()).map(Some),
         };
+        for (candidate, by) in (0..).zip(&candidates) {
+            let key = row_key(plan, at, by, &asked)?;
+            if let Some(reused) = self.kept(at, &key, candidate).await? {
+                return Ok(Some(reused));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The result in a row, which the agent of this number made, if it may still be reused.
+    async fn kept(
+        &self,
+        at: StepIndex,
+        key: &str,
+        candidate: u32,
+    ) -> Result<Option<Report>, ExecutorError> {
         let (store, account) = (&*self.shared.store, &self.shared.account);
-        let Some(row) = store.row(account, RESULTS, &key).await? else { return Ok(None) };
+        let Some(row) = store.row(account, RESULTS, key).await? else { return Ok(None) };
         let kept: Kept = serde_json::from_slice(&row.value)?;
         if kept.until <= Timestamp::now() {
             return Ok(None);
         }
         let result: StepResult = runs::load(store, account, &kept.run, &kept.result).await?;
-        let from = Reuse { run: kept.run, at: kept.at, agent: result.agent.clone() };
+        let agent = result.agent.clone();
+        let from = Reuse { run: kept.run, at: kept.at, agent, candidate };
         let reused = Rendered::Reused { result: kept.result, from: Box::new(from) };
         let report = self.rendered(at, reused);
         Ok(Some(Report { result: Some(Arc::new(result)), ..report }))
@@ -97,14 +116,16 @@ impl Driver {
         cache: &Cache,
     ) -> Result<(), ExecutorError> {
         let result = self.result(at).await?;
-        let planned = plan.bindings[at.position()].as_ref().map(|binding| &binding.agent);
-        // What another agent made is not what this one would.
-        if result.state != StepState::Completed || result.agent.as_ref() != planned {
+        // What several agents made, each some of its items, is what no single one would.
+        let Some(by) = self.only_server(at).cloned() else { return Ok(()) };
+        if result.state != StepState::Completed {
             return Ok(());
         }
         let scope = self.scope(&plan.workflow.steps[at.position()].reads).await?;
         // It was evaluated before, when the step began.
-        let Ok(Some(key)) = row_key(plan, at, &scope) else { return Ok(()) };
+        let asked = planner::evaluate_cache_key(&plan.workflow, at.position(), &scope);
+        let Ok(Some(asked)) = asked else { return Ok(()) };
+        let key = row_key(plan, at, &by, &asked)?;
         let mut blobs = Vec::new();
         let result = match body_of(&self.shared.account, &without_tasks(&result), &mut blobs) {
             Ok(result) => result,
@@ -128,26 +149,14 @@ impl Driver {
     }
 }
 
-/// Why it cannot be said what an equal step would be.
-#[derive(Debug, thiserror::Error)]
-enum Unkeyed {
-    #[error(transparent)]
-    Expression(#[from] ExpressionError),
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-}
-
-/// The row of a step: the same for an equal step of the same version of the workflow, at the same card.
-fn row_key(plan: &Plan, at: StepIndex, scope: &Scope) -> Result<Option<String>, Unkeyed> {
+/// The row of a step: the same for an equal step of the same version of the workflow, at the same card. `asked` is what
+/// both must have in common.
+fn row_key(plan: &Plan, at: StepIndex, by: &Binding, asked: &Value) -> serde_json::Result<String> {
     let workflow = &plan.workflow;
-    let Some(binding) = &plan.bindings[at.position()] else { return Ok(None) };
-    let Some(key) = planner::evaluate_cache_key(workflow, at.position(), scope)? else {
-        return Ok(None);
-    };
     let step = &workflow.steps[at.position()].id;
-    let (agent, card) = (&binding.agent, binding.digest.to_string());
-    let equal = (workflow.source.text(), step, agent, card, key);
-    Ok(Some(BlobId::of(&serde_json::to_vec(&equal)?).to_string()))
+    let (agent, card) = (&by.agent, by.digest.to_string());
+    let equal = (workflow.source.text(), step, agent, card, asked);
+    Ok(BlobId::of(&serde_json::to_vec(&equal)?).to_string())
 }
 
 /// A result as another run may have it: the Tasks and the context are not its own.

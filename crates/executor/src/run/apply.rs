@@ -119,6 +119,7 @@ impl Run {
             let found = &mut self.steps[index.position()];
             found.started_at.get_or_insert(at);
             found.agent.clone_from(&from.agent);
+            found.candidate = from.candidate;
             found.reused = Some(Box::new(from.clone()));
         }
         self.settle(step, at, Settled::Completed(result.clone()));

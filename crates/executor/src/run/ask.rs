@@ -12,9 +12,9 @@ impl Run {
     #[must_use]
     pub fn pause_expires(&self, at: StepIndex) -> Option<Timestamp> {
         match self.at(at).phase {
-            Phase::Paused { since, .. } | Phase::Asked { since, .. } => {
-                Some(after(since, self.shape_of(at).pause_timeout))
-            }
+            Phase::Paused { since, .. }
+            | Phase::Asked { since, .. }
+            | Phase::Unknown { since, .. } => Some(after(since, self.shape_of(at).pause_timeout)),
             _ => None,
         }
     }
@@ -47,15 +47,17 @@ impl Run {
             return None;
         }
         Some(match &self.at(index).phase {
-            Phase::Paused { flight, .. } => RunEvent::AttemptFailed {
-                step,
-                attempt: flight.attempt,
-                at,
-                error,
-                next: Next::GiveUp { result },
-                remote_ended: false,
-                refusal: None,
-            },
+            Phase::Paused { flight, .. } | Phase::Unknown { flight, .. } => {
+                RunEvent::AttemptFailed {
+                    step,
+                    attempt: flight.attempt,
+                    at,
+                    error,
+                    next: Next::GiveUp { result },
+                    remote_ended: false,
+                    refusal: None,
+                }
+            }
             _ => RunEvent::StepFailed { step, at, result, error },
         })
     }

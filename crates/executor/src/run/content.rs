@@ -310,6 +310,14 @@ pub struct Reuse {
     /// The agent that served it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// Which of the agents of the step that is: 0 for the first, else the number of a fallback.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub candidate: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+fn is_first(candidate: &u32) -> bool {
+    *candidate == 0
 }
 
 /// Why a step does not run.

@@ -4,8 +4,7 @@ use jiff::Timestamp;
 use planner::StepError;
 
 use super::{
-    Effect, Input, Outcome, Phase, RemoteTask, Rendered, Run, RunError, RunEvent, SkipReason,
-    StepId, StepIndex,
+    Effect, Input, Outcome, Phase, Rendered, Run, RunError, RunEvent, SkipReason, StepId, StepIndex,
 };
 use crate::body::Body;
 
@@ -44,12 +43,7 @@ impl Run {
                 let other = |step| RunEvent::CallbackRefused { step, attempt, intent };
                 self.decide_refused(step, attempt, other)
             }
-            Input::Succeeded { step, attempt, at, task, result } => {
-                self.decide_succeeded(step, attempt, at, task, result)
-            }
-            Input::RoundEnded { step, attempt, at, task, result, next } => {
-                self.decide_round(step, attempt, at, task, result, next)
-            }
+            Input::Succeeded { .. } | Input::RoundEnded { .. } => self.decide_answer(input),
             Input::Failed { step, attempt, at, failure } => {
                 self.decide_failed(step, attempt, at, *failure)
             }
@@ -189,25 +183,32 @@ impl Run {
         })
     }
 
-    fn decide_succeeded(
-        &self,
-        step: StepId,
-        attempt: u32,
-        at: Timestamp,
-        task: Option<RemoteTask>,
-        result: Body,
-    ) -> Option<RunEvent> {
-        let found = self.at(self.find(&step)?);
-        if !found.is_current(attempt) {
+    /// What an agent's answer comes to. Work that is no longer wanted is over with it: that is as good as a confirmed
+    /// cancel.
+    fn decide_answer(&self, input: Input) -> Option<RunEvent> {
+        let (Input::Succeeded { step, attempt, at, .. }
+        | Input::RoundEnded { step, attempt, at, .. }) = &input
+        else {
+            return None;
+        };
+        let found = self.at(self.find(step)?);
+        if !found.is_current(*attempt) {
             return None;
         }
-        Some(match found.phase {
-            // The work is no longer wanted, and it is over: that is as good as a confirmed cancel.
-            Phase::Canceling { .. } => {
-                RunEvent::AttemptCanceled { step, attempt, at, confirmed: true }
+        if matches!(found.phase, Phase::Canceling { .. }) {
+            let (step, attempt, at) = (step.clone(), *attempt, *at);
+            return Some(RunEvent::AttemptCanceled { step, attempt, at, confirmed: true });
+        }
+        match input {
+            Input::Succeeded { step, attempt, at, task, result } => {
+                Some(RunEvent::StepCompleted { step, attempt, at, task, result })
             }
-            _ => RunEvent::StepCompleted { step, attempt, at, task, result },
-        })
+            Input::RoundEnded { step, attempt, at, task, result, next } => {
+                let round = found.rounds() + 1;
+                Some(RunEvent::RoundEnded { step, attempt, round, at, task, result, next })
+            }
+            _ => None,
+        }
     }
 
     /// Waking is not journaled: a replay finds the pause over and wakes at once.

@@ -247,7 +247,9 @@ impl Run {
     /// How long a step has been paused that is paused no more, or asks something else.
     pub(super) fn end_pause(&mut self, index: StepIndex, at: Timestamp) -> SignedDuration {
         match self.at(index).phase {
-            Phase::Paused { since, .. } => self.stand_still(index, since, at),
+            Phase::Paused { since, .. } | Phase::Unknown { since, .. } => {
+                self.stand_still(index, since, at)
+            }
             _ => SignedDuration::ZERO,
         }
     }

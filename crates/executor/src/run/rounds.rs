@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use super::{NextRound, Phase, RemoteTask, Run, RunEvent, Settled, Step, StepId};
+use super::{NextRound, Phase, RemoteTask, Run, Settled, Step, StepId};
 use crate::body::Body;
 
 /// The round that a step has behind it.
@@ -28,31 +28,6 @@ impl Step {
 }
 
 impl Run {
-    pub(super) fn decide_round(
-        &self,
-        step: StepId,
-        attempt: u32,
-        at: Timestamp,
-        task: Option<RemoteTask>,
-        result: Body,
-        next: NextRound,
-    ) -> Option<RunEvent> {
-        let found = self.at(self.find(&step)?);
-        if !found.is_current(attempt) {
-            return None;
-        }
-        Some(match found.phase {
-            // The work is no longer wanted, and it is over.
-            Phase::Canceling { .. } => {
-                RunEvent::AttemptCanceled { step, attempt, at, confirmed: true }
-            }
-            _ => {
-                let round = found.rounds() + 1;
-                RunEvent::RoundEnded { step, attempt, round, at, task, result, next }
-            }
-        })
-    }
-
     pub(super) fn end_round(
         &mut self,
         step: &StepId,

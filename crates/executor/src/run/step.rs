@@ -25,6 +25,7 @@
 //! | `BackingOff`, Ready, Rendering, `Answered` | `StepFailed`, the deadline has passed | Settled |
 //! | Sending, Watching | `OutcomeUnknown`, when the agent must not get it twice | Unknown |
 //! | Unknown | `OutcomeChosen` | Sending, Watching, or as after `AttemptFailed` |
+//! | Paused, Unknown | `AttemptFailed`, the pause has lasted as long as it may | Settled |
 //! | Unknown without a Task | the run halts, `StepCanceled` | Settled |
 //! | Unknown with one | the run halts, `StepCanceled` | Canceling |
 //! | `BackingOff` | its time has come | Ready |
@@ -348,22 +349,19 @@ impl Phase {
     /// The work that this phase wants done: at most two things.
     pub(super) fn effects(&self, at: StepIndex) -> [Option<Effect>; 2] {
         match self {
-            Self::Waiting
-            | Self::Ready
-            | Self::Unknown { .. }
-            | Self::Answered(..)
-            | Self::Items
-            | Self::Settled(_) => [None, None],
+            Self::Waiting | Self::Ready | Self::Answered(..) | Self::Items | Self::Settled(_) => {
+                [None, None]
+            }
             // An agent that waits for authorization may go on by itself, and a sub-run as well; an agent that waits for
             // input cannot.
             Self::Paused { flight, pause, .. } => match pause.kind {
-                PauseKind::Outcome => [None, None],
+                PauseKind::Outcome => [Some(Effect::Expire(at)), None],
                 PauseKind::Input if pause.within.is_none() => [Some(Effect::Expire(at)), None],
                 PauseKind::Input | PauseKind::Auth => {
                     [Some(Effect::Watch(at, flight.attempt)), Some(Effect::Expire(at))]
                 }
             },
-            Self::Asked { .. } => [Some(Effect::Expire(at)), None],
+            Self::Asked { .. } | Self::Unknown { .. } => [Some(Effect::Expire(at)), None],
             Self::Answering(flight, _) => {
                 [Some(Effect::Answer(at, flight.attempt, flight.turn)), None]
             }

@@ -122,6 +122,20 @@ async fn after_a_restart_nothing_is_sent_again_unasked() {
 }
 
 #[tokio::test]
+async fn what_nobody_says_within_the_longest_pause_fails_and_is_not_tried_again() {
+    let agent = silent_once().await;
+    let rest = "steps:\n  a: {agent: x, message: hi, effect: at_most_once, timeout: 300ms, pause_timeout: 200ms, retry: {on: [outcome_unknown]}}\n";
+    let scene = Scene::new().await;
+    let id = scene.start(&workflow(&[("x", &agent.url)], rest)).await;
+    in_doubt(&scene, &id).await;
+    let scene = scene.restarted().await;
+    scene.executor.resume_all().await.expect("it goes on");
+    let run = scene.ended(&id).await;
+    insta::assert_snapshot!(failure(&run), @"step `a` failed (attempt 1): nobody knew what became of the Message, and nobody said so within its `pause_timeout` of 200ms");
+    assert_eq!(agent.count("send"), 1);
+}
+
+#[tokio::test]
 async fn a_run_that_is_canceled_in_doubt_sends_nothing() {
     let agent = silent_once().await;
     let scene = Scene::new().await;

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use document::{Diagnostic, Locator, Source, Span};
 
-use super::references::{Reading, What};
+use super::references::{self, Reading, What};
 use super::scan::Fault;
-use super::{MAX_SOURCE_BYTES, Read, ReadWhat};
+use super::{MAX_SOURCE_BYTES, Member, Read, ReadWhat};
 
 /// Says why an expression could not be evaluated, pointing into the workflow file.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -76,11 +76,17 @@ impl<'a> Place<'a> {
         let span = self.span(&reading.range);
         let text = self.text[reading.range].to_owned();
         let what = match reading.what {
-            What::Step(name) => ReadWhat::Step(name),
+            What::Step(name, members) => ReadWhat::Step(name, self.members(members)),
+            What::This(members) => ReadWhat::This(self.members(members)),
             What::AnyStep => ReadWhat::AnyStep,
             What::Input(name) => ReadWhat::Input(name),
         };
         Read { what, span, text }
+    }
+
+    fn members(&self, members: Vec<references::Member>) -> Vec<Member> {
+        let placed = |it: references::Member| Member { name: it.name, span: self.span(&it.range) };
+        members.into_iter().map(placed).collect()
     }
 
     /// A range without the blanks at its ends.

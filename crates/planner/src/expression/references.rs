@@ -21,12 +21,21 @@ pub(super) struct Reading {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// `steps.NAME` or `steps["NAME"]`.
-    Step(String),
+    /// `steps.NAME` or `steps["NAME"]`, and what is read of it.
+    Step(String, Vec<Member>),
+    /// `this`, and what is read of it.
+    This(Vec<Member>),
     /// `steps` in any other way, so that which step is read shows only when it is evaluated.
     AnyStep,
     /// `inputs.NAME` or `inputs["NAME"]`.
     Input(String),
+}
+
+/// What is read of something: `.NAME`, `["NAME"]`, or none for any other subscript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    pub(super) name: Option<String>,
+    pub(super) range: Range<usize>,
 }
 
 /// Finds everything the islands read of steps and inputs, and names that cannot exist.
@@ -162,8 +171,8 @@ impl Finder {
         let start = island.tokens[at].range.start;
         match (word, member) {
             ("steps", Some((name, next, end))) => {
-                self.readings
-                    .push(Reading { what: What::Step(name.to_owned()), range: start..end });
+                let what = What::Step(name.to_owned(), members(island, next));
+                self.readings.push(Reading { what, range: start..end });
                 self.step_fields(island, next);
             }
             ("steps", None) => {
@@ -174,7 +183,11 @@ impl Finder {
                 self.readings
                     .push(Reading { what: What::Input(name.to_owned()), range: start..end });
             }
-            ("this", Some(_)) => self.step_fields(island, at + 1),
+            ("this", Some(_)) => {
+                let what = What::This(members(island, at + 1));
+                self.readings.push(Reading { what, range: island.tokens[at].range.clone() });
+                self.step_fields(island, at + 1);
+            }
             ("run", Some(_)) => {
                 if let Some(("error", next)) = self.field(island, at + 1, &RUN, "`run` has") {
                     self.field(island, next, &ERROR_FIELDS, "an error has");
@@ -270,6 +283,25 @@ fn member<'t>(island: &Island<'t>, at: usize) -> Option<(&'t str, usize, usize)>
             Some((name, at + 3, island.tokens[at + 2].range.end))
         }
         _ => None,
+    }
+}
+
+/// All members from a token on, one of the other; a method is none.
+fn members(island: &Island<'_>, mut at: usize) -> Vec<Member> {
+    let is_symbol = |at: usize, symbol| {
+        island.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Symbol(symbol))
+    };
+    let mut members = Vec::new();
+    loop {
+        let (name, next) = match member(island, at) {
+            Some((_, next, _)) if is_symbol(next, "(") => return members,
+            Some((name, next, _)) => (Some(name.to_owned()), next),
+            None if is_symbol(at, "[") && is_symbol(at + 2, "]") => (None, at + 3),
+            None => return members,
+        };
+        let end = island.tokens[next - 1].range.end;
+        members.push(Member { name, range: island.tokens[at].range.start..end });
+        at = next;
     }
 }
 

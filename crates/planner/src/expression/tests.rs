@@ -337,15 +337,22 @@ fn references_are_found_however_they_are_written() {
         let reads = compiled(text).1;
         reads
             .into_iter()
-            .map(|read| format!("{:?} {}", read.what, read.text))
+            .map(|read| match read.what {
+                ReadWhat::Step(name, members) => {
+                    let name_of = |it: &Member| it.name.clone().unwrap_or_else(|| "[]".to_owned());
+                    let members: Vec<String> = members.iter().map(name_of).collect();
+                    format!("Step({name:?}) {:?} {}", members.join("."), read.text)
+                }
+                what => format!("{what:?} {}", read.text),
+            })
             .collect::<Vec<_>>()
             .join("; ")
     };
     assert_eq!(
-        reads("${{ steps.a.text ~ steps['b'].text }}"),
-        "Step(\"a\") steps.a; Step(\"b\") steps['b']"
+        reads("${{ steps.a.text ~ steps['b'].data[0]['x'].keys() }}"),
+        "Step(\"a\") \"text\" steps.a; Step(\"b\") \"data.[].x\" steps['b']"
     );
-    assert_eq!(reads("${{ steps [ \"b\" ] }}"), "Step(\"b\") steps [ \"b\" ]");
+    assert_eq!(reads("${{ steps [ \"b\" ] }}"), "Step(\"b\") \"\" steps [ \"b\" ]");
     assert_eq!(
         reads("${{ steps[inputs.topic].text }}"),
         "AnyStep steps; Input(\"topic\") inputs.topic"
@@ -353,7 +360,7 @@ fn references_are_found_however_they_are_written() {
     assert_eq!(reads("${{ steps['a' ~ 'b'] }}"), "AnyStep steps");
     assert_eq!(
         reads("${% filter upper %}${{ steps.a.text[1:] }}${% endfilter %}"),
-        "Step(\"a\") steps.a"
+        "Step(\"a\") \"text\" steps.a"
     );
     assert_eq!(
         reads("${{ 'steps.a' }} steps.b ${{ inputs.list | attr('steps') }}"),
@@ -504,7 +511,7 @@ proptest::proptest! {
         if let Ok((expression, reads)) = Expression::text(&text, span, &source, &[]) {
             // The engine's own analysis knows the root only, and not in every position.
             let uses_steps = expression.program().unwrap().free_names().iter().any(|name| name == "steps");
-            let is_found = reads.iter().any(|read| !matches!(read.what, ReadWhat::Input(_)));
+            let is_found = reads.iter().any(|read| matches!(read.what, ReadWhat::Step(..) | ReadWhat::AnyStep));
             proptest::prop_assert!(is_found || !uses_steps, "{text}");
         }
     }

@@ -227,7 +227,7 @@ pub(super) static STEP: [Field; 30] = [
     Field::new(
         "pause_timeout",
         Duration,
-        "how long a pause may last, of an `ask` or an agent; then the step fails, `timeout`, and is not tried again. All other clocks stand still meanwhile",
+        "how long a pause may last; then the step fails, `timeout`, or `outcome_unknown` where nobody said [what became of its Message](#effects), and is not tried again. All other clocks stand still meanwhile",
     )
     .otherwise("that of `defaults`"),
     Field::new(

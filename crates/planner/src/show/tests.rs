@@ -418,3 +418,17 @@ fn further_agents_and_what_holds_for_all_of_them_are_shown() {
         (&json!(3600.0), &json!("at_most_once"), &json!(3))
     );
 }
+
+#[test]
+fn further_agents_of_the_last_steps_are_shown_as_well() {
+    let steps = "convoke: 1\nname: w\nsteps: {a: {agent: hotels}}\non_failure: {b: {agent: flights, fallback: [hotels]}}\n";
+    let agents = [
+        agent("flights", "book_flight", &["flights", "booking"]),
+        agent("hotels", "book_hotel", &["hotels", "booking"]),
+    ];
+    let workflow = check(&Source::new("w.yaml", steps)).unwrap();
+    let plan = bind(Arc::new(workflow), &Index::new(agents.map(Arc::new)), &BTreeMap::new());
+    let shown = text(&plan.unwrap());
+    let (_, last) = shown.split_once("\nb\n").expect("the step is shown");
+    assert!(last.contains("agent      flights") && last.contains("else       hotels"), "{shown}");
+}

@@ -18,7 +18,7 @@ impl<'n> Checker<'_, 'n> {
         let message =
             self.message(step, node, &what, &mut reads, &mut part_steps, &mut Edges::default());
         self.locals = &[];
-        let mut reads = self.resolve_outputs(reads);
+        let mut reads = self.resolve_outputs(Some(step), reads);
         reads.extend(part_steps);
         reads.sort_unstable();
         reads.dedup();

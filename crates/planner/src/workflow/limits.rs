@@ -39,7 +39,7 @@ impl<'n> Checker<'_, 'n> {
         for Reading { read, .. } in reads {
             match &read.what {
                 ReadWhat::Input(name) => self.check_input(name, read.span),
-                ReadWhat::Step(_) | ReadWhat::AnyStep => {
+                ReadWhat::This(_) | ReadWhat::Step(..) | ReadWhat::AnyStep => {
                     let message = "the key is evaluated before any step has run".to_owned();
                     let problem = Diagnostic::error("workflow::early-key", message);
                     let help = "make it of inputs, as in `key: inputs.NAME`";

@@ -267,7 +267,7 @@ impl<'n> Checker<'_, 'n> {
                 None => {}
             }
         }
-        let read_steps = self.resolve_outputs(reads);
+        let read_steps = self.resolve_outputs(None, reads);
         (outputs, read_steps)
     }
 }

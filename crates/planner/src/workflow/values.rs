@@ -1,6 +1,6 @@
 //! Values that may hold expressions, and what they read.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use document::{Diagnostic, Entry, Node, Span, Value};
 use protocol::wkt::MAX_DEPTH;
@@ -16,6 +16,8 @@ use crate::template::Template;
 pub(super) struct Names<'n> {
     pub(super) steps: Vec<&'n Entry>,
     pub(super) step_index: StepIndex<'n>,
+    /// The block of each step that runs when the run has ended.
+    pub(super) in_the_end: HashMap<&'n str, &'static str>,
     pub(super) inputs: &'n [Entry],
     input_names: HashSet<&'n str>,
 }
@@ -26,9 +28,13 @@ impl<'n> Names<'n> {
         let steps: Vec<&Entry> = entries("steps").iter().collect();
         let step_index =
             steps.iter().enumerate().map(|(index, entry)| (entry.key.as_str(), index)).collect();
+        let in_the_end = ["finally", "on_failure"].into_iter();
+        let in_the_end = in_the_end
+            .flat_map(|key| entries(key).iter().map(move |entry| (entry.key.as_str(), key)))
+            .collect();
         let inputs: &[Entry] = entries("inputs");
         let input_names = inputs.iter().map(|entry| entry.key.as_str()).collect();
-        Names { steps, step_index, inputs, input_names }
+        Names { steps, step_index, in_the_end, inputs, input_names }
     }
 }
 
@@ -167,8 +173,10 @@ impl Checker<'_, '_> {
         let mut read_steps = BTreeSet::new();
         for Reading { read, position } in reads {
             match &read.what {
-                ReadWhat::Step(name) => {
+                ReadWhat::This(members) => self.check_data(step, "this", members, true),
+                ReadWhat::Step(name, members) => {
                     if let Some(from) = self.find_step(name, read.span) {
+                        self.check_data(from, &read.text, members, false);
                         let kind = ReasonKind::Expression {
                             position: position.to_owned(),
                             text: read.text,
@@ -185,13 +193,23 @@ impl Checker<'_, '_> {
         read_steps.into_iter().collect()
     }
 
-    /// Resolves what the outputs read; they are evaluated when everything is settled and add no
-    /// edges.
-    pub(super) fn resolve_outputs(&mut self, reads: Vec<Reading>) -> Vec<usize> {
+    /// Resolves what is evaluated when everything is settled, and adds no edges: the outputs, and the `undo` of a step.
+    pub(super) fn resolve_outputs(&mut self, of: Option<usize>, reads: Vec<Reading>) -> Vec<usize> {
         let mut read_steps = BTreeSet::new();
         for Reading { read, .. } in reads {
             match &read.what {
-                ReadWhat::Step(name) => read_steps.extend(self.find_step(name, read.span)),
+                ReadWhat::This(members) => {
+                    if let Some(step) = of {
+                        self.check_data(step, "this", members, true);
+                    }
+                }
+                ReadWhat::Step(name, members) => {
+                    let found = self.find_step(name, read.span);
+                    if let Some(from) = found {
+                        self.check_data(from, &read.text, members, false);
+                    }
+                    read_steps.extend(found);
+                }
                 ReadWhat::AnyStep => self.dynamic_step(&read),
                 ReadWhat::Input(name) => self.check_input(name, read.span),
             }
@@ -205,16 +223,23 @@ impl Checker<'_, '_> {
             return Some(*index);
         }
         let known = self.names.steps.iter().map(|entry| entry.key.as_str());
-        let help = match self.decoder.nearest(name, known) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "name a step of this file".to_owned(),
+        let (message, label, help) = match self.names.in_the_end.get(name) {
+            Some(block) => (
+                format!("step `{name}` is one of `{block}`, which have not run yet here"),
+                "runs later",
+                "let a step of the same block, or of a later one, read it".to_owned(),
+            ),
+            None => (
+                format!("there is no step `{name}`"),
+                "unknown step",
+                match self.decoder.nearest(name, known) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "name a step of this file".to_owned(),
+                },
+            ),
         };
-        let message = format!("there is no step `{name}`");
-        self.decoder.report(
-            Diagnostic::error("workflow::unknown-step", message)
-                .at(span, "unknown step")
-                .help(help),
-        );
+        let problem = Diagnostic::error("workflow::unknown-step", message);
+        self.decoder.report(problem.at(span, label).help(help));
         None
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use examples::{Kind, Options};
+use examples::{Holds, Kind, Options};
 use futures_util::{StreamExt as _, future::join_all};
 use protocol::{
     artifacts::Aggregator,
@@ -12,6 +12,7 @@ use protocol::{
         Artifact, StreamResponse, SubscribeToTaskRequest, Task, TaskState, stream_response::Payload,
     },
 };
+use tokio::sync::Barrier;
 
 use crate::scene::{Scene, example, said, workflow};
 
@@ -61,6 +62,20 @@ async fn first(stream: &mut ClientStream) -> Task {
     }
 }
 
+/// What keeps all runs from ending before each of them has its late follower.
+struct Ends {
+    held: Holds,
+    followed: Barrier,
+}
+
+impl Ends {
+    async fn may_come(&self) {
+        if self.followed.wait().await.is_leader() {
+            self.held.release();
+        }
+    }
+}
+
 impl Told {
     async fn by(mut stream: ClientStream) -> Self {
         let first = first(&mut stream).await;
@@ -82,7 +97,7 @@ impl Told {
 
 /// Follows one run from its beginning, from somewhere in the middle, and from the beginning without reading
 /// until the others have all of it.
-async fn check_run(scene: &Scene) {
+async fn check_run(scene: &Scene, ends: &Ends) {
     let opened = scene.client.send_streaming_message(said("go").into(), PATIENCE).await;
     let mut stream = opened.expect("a stream");
     let begun = first(&mut stream).await;
@@ -92,7 +107,10 @@ async fn check_run(scene: &Scene) {
     while early.len() < 8 {
         early.extend(next(&mut stream).await);
     }
-    let late = Told::by(subscribe(scene, id).await).await;
+    let mut late = subscribe(scene, id).await;
+    let so_far = first(&mut late).await;
+    ends.may_come().await;
+    let late = Told { first: so_far, events: rest(&mut late).await };
     let events = [early, rest(&mut stream).await].concat();
     let whole = Told { first: begun.clone(), events };
     let slow = Told::by(slow).await;
@@ -113,8 +131,12 @@ async fn followers_of_many_runs_are_told_the_same_whenever_they_come_and_however
     let options =
         Options { pace: Some(Default::default()), chunks: chunks(), ..Options::default() };
     let agent = example(Kind::Chunks, options).await;
-    let one = workflow("w", &[("x", &agent)], "steps:\n  a: {agent: x, message: hi}\n");
+    let ends = Ends { held: Holds::after(0), followed: Barrier::new(runs()) };
+    let options = Options { holds: ends.held.clone(), ..Options::default() };
+    let last = example(Kind::Echo, options).await;
+    let steps = "steps:\n  a: {agent: x, message: hi}\n  b: {agent: y, message: bye}\n";
+    let one = workflow("w", &[("x", &agent), ("y", &last)], steps);
     let scene = Scene::new(&[one]).await;
-    join_all((0..runs()).map(|_| check_run(&scene))).await;
+    join_all((0..runs()).map(|_| check_run(&scene, &ends))).await;
     println!("{} runs of {} chunks, three followers each", runs(), chunks());
 }

@@ -170,7 +170,8 @@ pub(super) fn task(step: &StepId, attempt: u32) -> RemoteTask {
 
 pub(super) fn reuse() -> Box<Reuse> {
     let run = "0198c0de-7a11-7000-8000-000000000000".parse().expect("a run id");
-    Box::new(Reuse { run, at: Timestamp::UNIX_EPOCH, agent: Some("a".to_owned()) })
+    let agent = Some("a".to_owned());
+    Box::new(Reuse { run, at: Timestamp::UNIX_EPOCH, agent, candidate: 0 })
 }
 
 pub(super) fn refusal() -> Box<Refusal> {

@@ -10,10 +10,11 @@ use proptest::sample::{select, subsequence};
 use super::*;
 
 /// Problems that no schema sees, by code, and by their words where the code has others as well.
-const SEMANTIC: [(&str, &str); 24] = [
+const SEMANTIC: [(&str, &str); 25] = [
     ("workflow::invalid-value", "there is a step `"),
     ("workflow::unknown-step", ""),
     ("workflow::unknown-input", ""),
+    ("workflow::unknown-data", ""),
     ("workflow::cycle", ""),
     ("workflow::dynamic-step", ""),
     ("workflow::too-deep", ""),

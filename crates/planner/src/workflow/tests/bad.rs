@@ -71,6 +71,28 @@ fn what_looks_wrong_and_is_right_is_taken() {
 }
 
 #[test]
+fn what_a_schema_leaves_room_for_may_be_read() {
+    let read = |schema: &str, path: &str| {
+        super::checked(&format!(
+            "convoke: 1\nname: w\nsteps:\n  a: {{agent: x, expect: {schema}}}\n  b: {{agent: x, message: '${{{{ steps.a.data{path} }}}}'}}\n"
+        ));
+    };
+    read("{properties: {n: {}}}", ".m");
+    read("{additionalProperties: {type: number}}", ".m");
+    read("{additionalProperties: false, patternProperties: {^m: {}}}", ".m");
+    read("{additionalProperties: false, properties: {n: {}}}", ".n.m");
+    read("{anyOf: [{additionalProperties: false}, {properties: {n: {}}}]}", ".m");
+    read("{$ref: '#/$defs/it', $defs: {it: {$ref: '#/$defs/it'}}}", ".m");
+    read(
+        "{unevaluatedProperties: false, $ref: '#/$defs/it', $defs: {it: {properties: {m: {}}}}}",
+        ".m",
+    );
+    read("{additionalProperties: false}", "[0]");
+    read("{additionalProperties: false}", ".get(''m'')");
+    read("{items: {additionalProperties: false, properties: {n: {}}}}", "[0].n");
+}
+
+#[test]
 fn what_is_wrong_with_computed_values_is_said_where_it_is() {
     let told = |step: &str| brief(&format!("convoke: 1\nname: w\nsteps:\n  a: {step}\n"));
     let all = [
