@@ -83,16 +83,7 @@ fn shown(config: &Config, key: &str) -> String {
     match key {
         "listen" => listen.to_string(),
         "insecure" => insecure.to_string(),
-        "auth.api_keys" => auth.api_keys.to_string(),
-        "auth.jwt.issuer" => {
-            assert_eq!(auth.issuer.is_some(), auth.iss.is_some());
-            format!("{:?}", auth.iss)
-        }
-        "auth.jwt.audience" => format!("{:?}", auth.audience),
-        "auth.jwt.jwks_url" => format!("{:?}", auth.jwks_url.as_ref().map(Url::as_str)),
-        "auth.jwt.scopes_claim" => auth.scopes_claim.clone(),
-        "auth.jwt.account_claim" => auth.account_claim.clone(),
-        "auth.jwt.exchange" => auth.exchange.to_string(),
+        _ if key.starts_with("auth.") => shown_of_auth(auth, key),
         "card.public_skills" => format!("{public_skills:?}"),
         "outbound.allow_networks" => format!("{allow_networks:?}"),
         "outbound.account_networks" => format!("{account_networks:?}"),
@@ -114,6 +105,22 @@ fn shown(config: &Config, key: &str) -> String {
         _ if key.starts_with("evidence.") => shown_of_evidence(evidence, key),
         "schedules.account" => format!("{schedule_account:?}"),
         _ if key.starts_with("limits.") => shown_of_limits(limits, key),
+        _ => panic!("`{key}` is not shown here"),
+    }
+}
+
+fn shown_of_auth(auth: &Auth, key: &str) -> String {
+    match key {
+        "auth.api_keys" => auth.api_keys.to_string(),
+        "auth.jwt.issuer" => {
+            assert_eq!(auth.issuer.is_some(), auth.iss.is_some());
+            format!("{:?}", auth.iss)
+        }
+        "auth.jwt.audience" => format!("{:?}", auth.audience),
+        "auth.jwt.jwks_url" => format!("{:?}", auth.jwks_url.as_ref().map(Url::as_str)),
+        "auth.jwt.scopes_claim" => auth.scopes_claim.clone(),
+        "auth.jwt.account_claim" => auth.account_claim.clone(),
+        "auth.jwt.exchange" => auth.exchange.to_string(),
         _ => panic!("`{key}` is not shown here"),
     }
 }
