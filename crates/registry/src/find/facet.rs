@@ -23,11 +23,11 @@ pub enum Facet {
     Version,
     /// `streaming`, `push_notifications` or `extended_card`.
     Capability,
-    /// How the agent stands ([`Curation`]).
+    /// How the agent stands ([`crate::Curation`]).
     State,
-    /// What its card's signatures are worth ([`Signed`]).
+    /// What its card's signatures are worth ([`crate::Signed`]).
     Signed,
-    /// What was seen of it ([`Tier`]). A filter lets through what was seen more of as well.
+    /// What was seen of it ([`crate::Tier`]). A filter lets through what was seen more of as well.
     Evidence,
 }
 
